@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use arrow::array::{Array, AsArray, RecordBatch, RecordBatchReader, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, UInt32Type, UInt64Type};
-use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StringArray};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::{Ingest, IngestOptions};
 use chronoxide_testkit::golden::goldens;
@@ -48,7 +48,6 @@ fn series_of_batches(batches: impl RecordBatchReader) -> Series {
 }
 
 fn series_of_batch(batch: &RecordBatch) -> Series {
-    let strings = |array: &dyn Array| cast(array, &DataType::Utf8).unwrap().as_string::<i32>().clone();
     let mut series: Vec<(u64, Labelset)> = (0..batch.num_rows()).map(|row| (row as u64, Labelset::new())).collect();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
         if let Some(refs) = column.as_primitive_opt::<UInt64Type>() {
@@ -57,16 +56,24 @@ fn series_of_batch(batch: &RecordBatch) -> Series {
             let (names, values) = (strings(map.keys()), strings(map.values()));
             for ((_, labels), range) in series.iter_mut().zip(map.value_offsets().windows(2)) {
                 let entries = range[0] as usize..range[1] as usize;
-                labels.extend(entries.map(|entry| (names.value(entry).to_owned(), values.value(entry).to_owned())));
+                let text = |text: &Option<&str>| text.unwrap().to_owned();
+                labels.extend(entries.map(|entry| (text(&names[entry]), text(&values[entry]))));
             }
         } else {
-            let values: StringArray = strings(column);
-            for ((_, labels), value) in series.iter_mut().zip(&values) {
+            for ((_, labels), value) in series.iter_mut().zip(strings(column)) {
                 labels.extend(value.map(|value| (field.name().clone(), value.to_owned())));
             }
         }
     }
     series.into_iter().collect()
+}
+
+/// Returns the strings of a column of a file: plain, or of a dictionary.
+fn strings(array: &dyn Array) -> Vec<Option<&str>> {
+    match array.as_dictionary_opt::<UInt32Type>() {
+        Some(array) => array.downcast_dict::<StringArray>().unwrap().into_iter().collect(),
+        None => array.as_string::<i32>().iter().collect(),
+    }
 }
 
 fn parquet(path: &Path) -> Series {
@@ -192,6 +199,49 @@ fn unicode_quotes_and_line_feeds_survive() {
     for format in ["parquet", "arrow", "jsonl"] {
         assert_eq!(exported(&folder, &block, format, &["--map"]), expected, "{format}");
     }
+}
+
+/// Text formats to the byte: RFC 4180 with line feeds, and RFC 8259 with the escapes that it requires.
+#[test]
+fn text_is_quoted_and_escaped_where_it_must_be() {
+    let folder = Folder::new();
+    let block = plain_block(&labelsets(&[
+        &[("__name__", " spaces "), ("a", "\u{0}\t\u{7}\u{8}\u{c}\u{1b}\u{7f}\u{85}\u{2028}\\/"), ("n", "\r")],
+        &[("__name__", "a,b"), ("a", "say \"hi\""), ("n", "2")],
+        &[("__name__", "naïve \u{1f980}"), ("a", "x\ny\r\nz"), ("n", "007")],
+        &[("__name__", "up"), ("a", "null"), ("n", "1e5")],
+        &[("q\"u,o\nte", "#'")],
+    ]));
+    let block = folder.write("block.cx", block);
+    let export = |options: &[&str]| stdout(&[&["export", &block, "--format"], options].concat());
+
+    let records = [
+        "series_ref,__name__,a,n,\"q\"\"u,o\nte\"\n",
+        "0, spaces ,\u{0}\t\u{7}\u{8}\u{c}\u{1b}\u{7f}\u{85}\u{2028}\\/,\"\r\",\n",
+        "1,\"a,b\",\"say \"\"hi\"\"\",2,\n",
+        "2,naïve \u{1f980},\"x\ny\r\nz\",007,\n",
+        "3,up,null,1e5,\n",
+        "4,,,,#'\n",
+    ];
+    assert_eq!(export(&["csv"]), records.concat());
+    // An empty line is not a record: a record of one empty field has quotes.
+    assert_eq!(export(&["csv", "--columns", "n"]), "n\n\"\r\"\n2\n007\n1e5\n\"\"\n");
+
+    let labels = [
+        "\"__name__\":\" spaces \",\"a\":\"\\u0000\\t\\u0007\\b\\f\\u001b\u{7f}\u{85}\u{2028}\\\\/\",\"n\":\"\\r\"",
+        r#""__name__":"a,b","a":"say \"hi\"","n":"2""#,
+        "\"__name__\":\"naïve \u{1f980}\",\"a\":\"x\\ny\\r\\nz\",\"n\":\"007\"",
+        r#""__name__":"up","a":"null","n":"1e5""#,
+        r##""q\"u,o\nte":"#'""##,
+    ];
+    let lines = |line: &dyn Fn(usize, &str) -> String| -> String {
+        labels.iter().enumerate().map(|(number, labels)| line(number, labels)).collect()
+    };
+    assert_eq!(export(&["jsonl"]), lines(&|number, labels| format!("{{\"series_ref\":{number},{labels}}}\n")));
+    let maps = lines(&|number, labels| format!("{{\"series_ref\":{number},\"labels\":{{{labels}}}}}\n"));
+    assert_eq!(export(&["jsonl", "--map"]), maps);
+    let numbers = "{\"n\":\"\\r\"}\n{\"n\":\"2\"}\n{\"n\":\"007\"}\n{\"n\":\"1e5\"}\n{}\n";
+    assert_eq!(export(&["jsonl", "--columns", "n"]), numbers);
 }
 
 #[test]

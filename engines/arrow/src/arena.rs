@@ -4,8 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use arrow::alloc::Allocation;
-use arrow::buffer::Buffer;
+use arrow_buffer::Buffer;
+use arrow_buffer::alloc::Allocation;
 use chronoxide_reader::Block;
 
 /// Bytes from the start of one buffer to that of the next. Offsets of a view have 31 bits.

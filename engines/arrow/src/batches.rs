@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::{
     ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringViewArray, UInt64Array, new_null_array,
 };
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
+use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{CodeColumn, ColumnReader, Searcher};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanBufferBuilder, StringViewArray, UInt32Array};
-use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::compute::take;
-use arrow::error::ArrowError;
+use arrow_array::{Array, ArrayRef, StringViewArray, UInt32Array};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
+use arrow_schema::ArrowError;
+use arrow_select::take::take;
 use chronoxide_select::{CodeColumn, Projection};
 
 use crate::Strings;

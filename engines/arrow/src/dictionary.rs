@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, DictionaryArray, StringViewArray, UInt32Array, make_view};
-use arrow::buffer::ScalarBuffer;
-use arrow::datatypes::UInt32Type;
+use arrow_array::builder::make_view;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, DictionaryArray, StringViewArray, UInt32Array};
+use arrow_buffer::ScalarBuffer;
 use chronoxide_format::error::Place;
 use chronoxide_format::{Corruption, Error, KeyId, Rule, SymbolId};
 use chronoxide_reader::View;

@@ -1,6 +1,6 @@
 //! [`TableError`]: reasons why the series of a block could not be read as a table.
 
-use arrow::error::ArrowError;
+use arrow_schema::ArrowError;
 use chronoxide_reader::FileError;
 use chronoxide_select::SelectError;
 

@@ -3,9 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use arrow::array::{RecordBatch, RecordBatchReader};
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 
 /// A reader whose panics are errors: they must not cross the functions of Arrow's C stream interface. Batches are read
 /// one at a time, even if a consumer calls from several threads at once, as it must not.
@@ -46,7 +45,7 @@ impl<R: RecordBatchReader> RecordBatchReader for Guarded<R> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::datatypes::Schema;
+    use arrow_schema::Schema;
 
     use super::*;
 

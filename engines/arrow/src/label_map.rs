@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, MapArray, StructArray};
-use arrow::buffer::OffsetBuffer;
-use arrow::error::ArrowError;
+use arrow_array::{ArrayRef, MapArray, StructArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::ArrowError;
 use chronoxide_format::KeyId;
 
 use crate::codes::Codes;

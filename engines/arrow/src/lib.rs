@@ -5,8 +5,9 @@
 //! [`Scan`] reads some columns of some series, in batches.
 //!
 //! ```
-//! use arrow::array::{Array, AsArray};
-//! use arrow::datatypes::UInt32Type;
+//! use arrow_array::StringViewArray;
+//! use arrow_array::cast::AsArray;
+//! use arrow_array::types::UInt32Type;
 //! use chronoxide_arrow::{BlockTable, Column};
 //! use chronoxide_reader::{Block, Checks};
 //! use chronoxide_select::Selector;
@@ -18,7 +19,7 @@
 //! let scan = table.scan().with_columns([Column::series_ref(), Column::label("pod")]).with_selection(selection);
 //! for batch in scan.batches()? {
 //!     let batch = batch?;
-//!     let pods = batch.column(1).as_dictionary::<UInt32Type>().downcast_dict::<arrow::array::StringViewArray>();
+//!     let pods = batch.column(1).as_dictionary::<UInt32Type>().downcast_dict::<StringViewArray>();
 //!     assert!(pods.expect("a dictionary of strings").into_iter().flatten().any(|pod| pod == "db-1"));
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

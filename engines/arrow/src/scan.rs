@@ -1,6 +1,6 @@
 //! [`Scan`]: choice of columns and series.
 
-use arrow::datatypes::SchemaRef;
+use arrow_schema::SchemaRef;
 use chronoxide_select::Selection;
 
 use crate::column::schema;

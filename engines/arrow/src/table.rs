@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::StringViewArray;
+use arrow_array::StringViewArray;
 use chronoxide_format::{Error, KeyId, SeriesRef};
 use chronoxide_reader::{Block, FileError, View};
 use chronoxide_select::{Index, Matcher, Searcher, SelectError, Selection};

@@ -1,7 +1,8 @@
 //! The number of series of each value of a label: [`Scan::value_counts`].
 
-use arrow::array::{Array, AsArray, Int64Array, StringViewArray, UInt32Array};
-use arrow::compute::take;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, Int64Array, StringViewArray, UInt32Array};
+use arrow_select::take::take;
 use chronoxide_format::KeyId;
 use chronoxide_select::{CodeColumn, CodeCounts, ColumnReader, Searcher, SelectError, Selection};
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, AsArray, RecordBatch, RecordBatchReader, StringViewArray};
-use arrow::datatypes::{DataType, UInt32Type, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StringViewArray};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Scan, Strings};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::layout::RowForm;
@@ -27,8 +28,7 @@ fn rows(scan: &Scan, batch: &RecordBatch) -> Vec<(u64, Labelset)> {
                 rows.iter_mut().zip(refs).for_each(|(row, series)| row.0 = *series);
             }
             ColumnContent::Label(name) => {
-                let values = arrow::compute::cast(array, &DataType::Utf8View).expect("strings");
-                for (row, value) in rows.iter_mut().zip(values.as_string_view()) {
+                for (row, value) in rows.iter_mut().zip(strings(array)) {
                     value.map(|value| row.1.insert(name.clone(), value.to_owned()));
                 }
             }
@@ -36,6 +36,14 @@ fn rows(scan: &Scan, batch: &RecordBatch) -> Vec<(u64, Labelset)> {
         }
     }
     rows
+}
+
+/// Returns the strings of a column of a label, of either type.
+fn strings(array: &ArrayRef) -> Vec<Option<&str>> {
+    match array.as_dictionary_opt::<UInt32Type>() {
+        Some(array) => array.downcast_dict::<StringViewArray>().expect("strings").into_iter().collect(),
+        None => array.as_string_view().iter().collect(),
+    }
 }
 
 /// All rows of a scan; batches have at most `batch_size` rows, and only the last one fewer.

@@ -1,6 +1,6 @@
 //! Damaged and forged blocks give errors, or batches that are valid, and never a panic.
 
-use arrow::array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use chronoxide_arrow::{BlockTable, Column, Strings, TableError};
 use chronoxide_reader::{Block, Checks, Rule};
 use chronoxide_testkit::broken::broken;

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use arrow::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use chronoxide_arrow::{Batches, Column, Guarded, Strings, TableError};
 
 use crate::cursor::{CX_ORDER_LABELS, CX_ORDER_REFS, CxOrder};

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringViewArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, UInt32Type};
-use arrow::error::ArrowError;
-use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use arrow_array::builder::GenericStringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, GenericStringArray, MapArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions,
+    StringViewArray, StructArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use chronoxide_arrow::{ColumnContent, Scan, TableError};
 
 use super::ExportError;
@@ -23,12 +26,10 @@ pub(super) struct Compacted {
 
 /// How the values of a column are copied.
 enum Compaction {
-    /// The array does not refer to the block, and is kept.
-    Unchanged,
     /// Copy of the dictionary, which replaces it.
     Dictionary(ArrayRef),
-    /// Each batch is copied by a cast to the type of the field.
-    Cast,
+    /// The strings of each batch are copied.
+    Strings,
 }
 
 impl Compacted {
@@ -42,15 +43,12 @@ impl Compacted {
                 ColumnContent::Label(name) => {
                     let key = view.key(name).map_err(|error| TableError::from(table.block().locate(error.into())))?;
                     let values = key.map(|key| table.dictionary(key)).transpose()?;
-                    let values = copied(&values.unwrap_or_else(|| Arc::new(StringViewArray::new_null(0))))?;
+                    let values = copied_dictionary(&values.unwrap_or_else(|| Arc::new(StringViewArray::new_null(0))))?;
                     let keys = Box::new(DataType::UInt32);
                     let data_type = DataType::Dictionary(keys, Box::new(values.data_type().clone()));
                     (data_type, Compaction::Dictionary(values))
                 }
-                _ => match plain(field.data_type()) {
-                    same if same == *field.data_type() => (same, Compaction::Unchanged),
-                    other => (other, Compaction::Cast),
-                },
+                _ => (plain(field.data_type()), Compaction::Strings),
             };
             fields.push(Field::new(field.name(), data_type, field.is_nullable()));
             columns.push(compaction);
@@ -65,12 +63,11 @@ impl Compacted {
     /// Converts a batch of the scan.
     pub(super) fn batch(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let convert = |((column, field), array): ((&Compaction, &FieldRef), &ArrayRef)| match column {
-            Compaction::Unchanged => Ok(Arc::clone(array)),
             Compaction::Dictionary(values) => {
                 let codes = array.as_dictionary::<UInt32Type>().keys().clone();
                 Ok(Arc::new(DictionaryArray::try_new(codes, Arc::clone(values))?) as ArrayRef)
             }
-            Compaction::Cast => cast(array, field.data_type()),
+            Compaction::Strings => plain_array(array, field.data_type()),
         };
         let columns = self.columns.iter().zip(self.schema.fields()).zip(batch.columns());
         let columns = columns.map(convert).collect::<Result<_, ArrowError>>()?;
@@ -79,11 +76,44 @@ impl Compacted {
     }
 }
 
-/// Copies strings to an array of their own.
-fn copied(values: &StringViewArray) -> Result<ArrayRef, ArrowError> {
+/// Copies the strings of a dictionary to a `Utf8` array, or to a `LargeUtf8` array if they have 2 GiB or more.
+fn copied_dictionary(values: &StringViewArray) -> Result<ArrayRef, ArrowError> {
+    Ok(match copied::<i32>(values) {
+        Ok(strings) => Arc::new(strings),
+        Err(ArrowError::OffsetOverflowError(_)) => Arc::new(copied::<i64>(values)?),
+        Err(error) => return Err(error),
+    })
+}
+
+/// Copies strings to an array of their own. Fails with `OffsetOverflowError` if the offsets are too small for them.
+fn copied<O: OffsetSizeTrait>(values: &StringViewArray) -> Result<GenericStringArray<O>, ArrowError> {
     let byte_len: usize = values.iter().flatten().map(str::len).sum();
-    let fits = i32::try_from(byte_len).is_ok();
-    cast(values, if fits { &DataType::Utf8 } else { &DataType::LargeUtf8 })
+    // The builder would panic.
+    O::from_usize(byte_len).ok_or(ArrowError::OffsetOverflowError(byte_len))?;
+    let mut strings = GenericStringBuilder::<O>::with_capacity(values.len(), byte_len);
+    strings.extend(values);
+    Ok(strings.finish())
+}
+
+/// Copies an array with `Utf8View` to a type from [`plain`]. An array without strings is returned as it is.
+fn plain_array(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    Ok(match data_type {
+        DataType::Utf8 => Arc::new(copied::<i32>(array.as_string_view())?),
+        DataType::Map(field, sorted) => {
+            let map = array.as_map();
+            let entries: ArrayRef = Arc::new(map.entries().clone());
+            let entries = plain_array(&entries, field.data_type())?.as_struct().clone();
+            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
+            Arc::new(MapArray::try_new(Arc::clone(field), offsets, entries, nulls, *sorted)?)
+        }
+        DataType::Struct(fields) => {
+            let entries = array.as_struct();
+            let copy = |(field, column): (&FieldRef, &ArrayRef)| plain_array(column, field.data_type());
+            let columns = fields.iter().zip(entries.columns()).map(copy).collect::<Result<_, ArrowError>>()?;
+            Arc::new(StructArray::try_new(fields.clone(), columns, entries.nulls().cloned())?)
+        }
+        _ => Arc::clone(array),
+    })
 }
 
 /// Returns a type with `Utf8` instead of `Utf8View`.

@@ -1,7 +1,7 @@
 //! [`Encoder`]: batches to bytes of a format.
 
-use arrow::error::ArrowError;
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use chronoxide_arrow::Scan;
 
 use super::arrow_file::{ArrowFile, ArrowStream};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use arrow::error::ArrowError;
+use arrow_schema::ArrowError;
 use chronoxide_arrow::TableError;
 
 /// Reason why an export failed.

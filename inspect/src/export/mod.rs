@@ -25,9 +25,11 @@
 //! | `arrow_file` | Arrow IPC, as a file or a stream |
 //! | `compacted` | batches whose dictionaries do not refer to the block |
 //! | `text` | CSV and JSON lines |
+//! | `cells` | columns of a batch, as the text formats read them |
 //! | `error` | [`ExportError`] |
 
 mod arrow_file;
+mod cells;
 mod compacted;
 mod encoder;
 mod error;

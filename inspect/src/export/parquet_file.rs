@@ -1,8 +1,7 @@
 //! Parquet.
 
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_arrow::{Column, ColumnContent};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;

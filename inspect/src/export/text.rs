@@ -1,11 +1,13 @@
 //! CSV and JSON lines.
 
-use arrow::array::RecordBatch;
-use arrow::csv;
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
-use arrow::json;
+use std::fmt::Write;
 
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Field, SchemaRef};
+use csv::ByteRecord;
+use serde::Serializer;
+
+use super::cells::{Cell, Cells};
 use super::encoder::Encoder;
 
 /// Encoder of CSV.
@@ -17,16 +19,44 @@ pub(super) struct Csv {
 impl Csv {
     /// Creates an encoder. An export without series has the header, too.
     pub(super) fn new(schema: &SchemaRef) -> Result<Self, ArrowError> {
+        if let Some(field) = schema.fields().iter().find(|field| field.data_type().is_nested()) {
+            return Err(nested(field));
+        }
         let mut header = Vec::new();
-        csv::Writer::new(&mut header).write(&RecordBatch::new_empty(schema.clone()))?;
+        let mut writer = csv::Writer::from_writer(&mut header);
+        writer.write_record(schema.fields().iter().map(|field| field.name())).map_err(external)?;
+        writer.flush()?;
+        drop(writer);
         Ok(Self { header })
     }
 }
 
 impl Encoder for Csv {
     fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
+        let columns = Cells::columns(batch)?;
         let mut text = std::mem::take(&mut self.header);
-        csv::WriterBuilder::new().with_header(false).build(&mut text).write(batch)?;
+        let mut writer = csv::Writer::from_writer(&mut text);
+        // The writer takes a whole record faster than its fields one by one.
+        let mut record = ByteRecord::new();
+        let mut digits = String::new();
+        for row in 0..batch.num_rows() {
+            record.clear();
+            for (column, cells) in columns.iter().enumerate() {
+                match cells.get(row) {
+                    None => record.push_field(b""),
+                    Some(Cell::Text(value)) => record.push_field(value.as_bytes()),
+                    Some(Cell::Number(number)) => {
+                        digits.clear();
+                        let _ = write!(digits, "{number}"); // a String never fails
+                        record.push_field(digits.as_bytes());
+                    }
+                    Some(Cell::Labels(_)) => return Err(nested(batch.schema_ref().field(column))),
+                }
+            }
+            writer.write_byte_record(&record).map_err(external)?;
+        }
+        writer.flush()?;
+        drop(writer);
         Ok(text)
     }
 
@@ -35,19 +65,34 @@ impl Encoder for Csv {
     }
 }
 
+/// Returns the error of a column that has more than one value per series.
+fn nested(field: &Field) -> ArrowError {
+    ArrowError::CsvError(format!("column {:?} has type {}, which CSV does not have", field.name(), field.data_type()))
+}
+
 /// Encoder of JSON lines. Nulls are left out, so that a label is in the object if and only if the series has it.
-///
-/// Arrow's writer encodes column by column without a map per series; serde_json would need the labels of each series.
 pub(super) struct JsonLines;
 
 impl Encoder for JsonLines {
     fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
+        let columns = Cells::columns(batch)?;
+        let fields = batch.schema_ref().fields();
         let mut text = Vec::new();
-        json::LineDelimitedWriter::new(&mut text).write(batch)?;
+        for row in 0..batch.num_rows() {
+            // Cells are serialized as they come: no object is made per series.
+            let present =
+                fields.iter().zip(&columns).filter_map(|(field, cells)| Some((field.name(), cells.get(row)?)));
+            serde_json::Serializer::new(&mut text).collect_map(present).map_err(external)?;
+            text.push(b'\n');
+        }
         Ok(text)
     }
 
     fn finish(&mut self) -> Result<Vec<u8>, ArrowError> {
         Ok(Vec::new())
     }
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> ArrowError {
+    ArrowError::ExternalError(Box::new(error))
 }

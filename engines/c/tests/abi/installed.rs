@@ -5,8 +5,9 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chronoxide_testkit::requirement::skip_or_fail;
+
 use crate::repository;
-use crate::requirement::skip_or_fail;
 
 /// The library below a temporary prefix.
 pub struct Installed {
