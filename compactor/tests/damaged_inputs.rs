@@ -26,6 +26,7 @@ use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::hostile::{boundary_values, fields, with_fields};
 use chronoxide_testkit::plan::{Labelset, build};
 use chronoxide_testkit::random::{Random, random_plan, random_series};
+use chronoxide_testkit::sweep;
 use rayon::prelude::*;
 
 use crate::support::{content, random_options};
@@ -287,10 +288,13 @@ fn damage_is_refused_by_name_or_is_none() {
     for more in [breaking, flipped, pages, other_lengths, repaired_fields, foreign_sections, programs] {
         cases.extend(more());
     }
-    let kinds: BTreeSet<&str> = cases.iter().map(|case| &*case.kind).collect();
+    // All that breaks a rule by itself, and a third of the rest, unless all are asked for.
+    let breaking = breaking().len();
+    let is_tried = |number: usize| number < breaking || number.is_multiple_of(sweep::cases(3, 1));
+    let cases: Vec<(usize, Case)> = cases.into_iter().enumerate().filter(|(number, _)| is_tried(*number)).collect();
+    let kinds: BTreeSet<&str> = cases.iter().map(|(_, case)| &*case.kind).collect();
     let companions = companions();
-    let tried: Vec<Outcome> =
-        cases.par_iter().enumerate().map(|(number, case)| try_case(number, case, &companions)).collect();
+    let tried: Vec<Outcome> = cases.par_iter().map(|(number, case)| try_case(*number, case, &companions)).collect();
     let mut rules: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut differ, mut merged) = (0, 0);
     for outcome in tried {
@@ -303,9 +307,9 @@ fn damage_is_refused_by_name_or_is_none() {
     let refused: usize = rules.values().sum();
     println!("{} kinds: {refused} refused by {} rules, {differ} differ, {merged} sound", kinds.len(), rules.len());
     println!("{rules:?}");
-    assert!(kinds.len() >= 6_000, "only {} kinds", kinds.len());
+    assert!(kinds.len() >= sweep::cases(2_000, 6_000), "only {} kinds", kinds.len());
     let all: BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.id()).collect();
     assert_eq!(rules.into_keys().collect::<BTreeSet<_>>(), all, "each rule refuses something");
-    assert!(merged >= 300, "only {merged} sound blocks");
-    assert!(differ >= 20, "only {differ} sound blocks that differ");
+    assert!(merged >= sweep::cases(100, 300), "only {merged} sound blocks");
+    assert!(differ >= sweep::cases(5, 20), "only {differ} sound blocks that differ");
 }

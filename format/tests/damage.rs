@@ -107,11 +107,13 @@ fn flipped_bits_do_no_harm_to_who_does_not_verify() {
     let archives = archives();
     let small = small_goldens();
     let small = small.iter().chain(archives.iter().filter(|golden| golden.bytes.len() < 1000));
-    let small: u64 = small.map(|golden| try_flips(golden, 1, |bytes, _| read_unverified(bytes))).sum();
+    // A step of 7 bits meets each byte.
+    let step = sweep::cases(7, 1);
+    let small: u64 = small.map(|golden| try_flips(golden, step, |bytes, _| read_unverified(bytes))).sum();
     let large = archives.iter().cloned().chain(goldens()).filter(|golden| golden.bytes.len() >= 1000);
     let large: u64 = large.map(|golden| try_flips(&golden, 1009, |bytes, _| read_unverified(bytes))).sum();
     println!("{small} flips in small goldens, {large} in large ones");
-    assert!(small >= 66_900 && large >= 1_700, "{small} and {large} flips");
+    assert!(small >= sweep::cases(9_500, 66_900) && large >= 1_700, "{small} and {large} flips");
 }
 
 #[test]
@@ -198,10 +200,13 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
     for (block, golden) in blocks.iter().enumerate() {
         let fields = fields(&golden.bytes);
         let values = boundary_values(0).len();
-        cases.extend(fields.iter().flat_map(|&field| (0..values).map(move |value| (block, vec![(field, value)]))));
+        // Each fourth value, by turns, unless all are asked for.
+        let some = |place: usize| (0..values).skip(sweep::cases(place % 4, 0)).step_by(sweep::cases(4, 1));
+        let alone = fields.iter().enumerate();
+        cases.extend(alone.flat_map(|(place, &field)| some(place).map(move |value| (block, vec![(field, value)]))));
         // Pairs of fields, spread by steps that share no factor with their number.
         let mut place = 0;
-        for pair in 0..sweep::cases(3_000, 11_000) {
+        for pair in 0..sweep::cases(500, 11_000) {
             let first = fields[place % fields.len()];
             let second = fields[(place / 7 + pair) % fields.len()];
             cases.push((block, vec![(first, pair % values), (second, (pair / values) % values)]));
@@ -222,8 +227,11 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
         assert_eq!(open.calls, 0, "opening allocates");
     });
     println!("{} hostile blocks, {} bytes held at most", cases.len(), most.into_inner());
-    assert!(cases.len() >= sweep::cases(90_000, 229_900), "{} cases", cases.len());
-    assert!(labels.into_inner() > 1_000_000, "most blocks were read no further than their header");
+    assert!(cases.len() >= sweep::cases(16_000, 229_900), "{} cases", cases.len());
+    assert!(
+        labels.into_inner() > sweep::cases(150_000, 1_000_000),
+        "most blocks were read no further than their header"
+    );
 }
 
 /// Pieces in the wrong order, on one thread.
@@ -253,14 +261,14 @@ fn blocks_are_verified_alike_in_any_number_of_pieces() {
     }
     for broken in broken() {
         let Ok(view) = BlockView::open(&broken.bytes) else { continue };
-        for pieces in 2..=9 {
+        for pieces in (2..=9).step_by(sweep::cases(3, 1)) {
             assert_eq!(view.verify_on(&Backwards(pieces)), view.verify(), "{:?}, {pieces} pieces", broken.rule);
             refused += 1;
         }
     }
     // Blocks in which more than one thing may be wrong.
     for golden in small_goldens() {
-        for (place, field) in fields(&golden.bytes).into_iter().enumerate() {
+        for (place, field) in fields(&golden.bytes).into_iter().enumerate().step_by(sweep::cases(3, 1)) {
             let bytes = with_fields(&golden.bytes, &[(field, place % boundary_values(0).len())]);
             let Ok(view) = BlockView::open(&bytes) else { continue };
             let whole = view.verify();
@@ -269,5 +277,5 @@ fn blocks_are_verified_alike_in_any_number_of_pieces() {
         }
     }
     println!("{sound} sound and {refused} broken blocks in pieces");
-    assert!(sound >= 150 && refused >= 1_000, "{sound} sound, {refused} refused");
+    assert!(sound >= 150 && refused >= sweep::cases(500, 1_000), "{sound} sound, {refused} refused");
 }

@@ -17,7 +17,7 @@ const ORDER: [&str; 26] = [
     "chronoxide-labels",
     "chronoxide-publish",
     "chronoxide-reader",
-    "chronoxide-dump",
+    DUMP,
     "chronoxide-select",
     "chronoxide-store",
     "chronoxide-arrow",
@@ -40,7 +40,7 @@ const ORDER: [&str; 26] = [
     "chronoxide-sql",
 ];
 
-/// What tests need to make and damage blocks: tests of any crate may use it.
+/// Goldens, random blocks and editors: tests of any crate may use them.
 const TESTKIT: &str = "chronoxide-testkit";
 
 /// Model of selection: tests of any crate may use it.
@@ -52,8 +52,11 @@ const MERGE_MODEL: &str = "chronoxide-merge-model";
 /// Functions that fuzzers call: tests of any crate may use them.
 const FUZZ_TARGETS: &str = "chronoxide-fuzz-targets";
 
+/// Dumps of blocks: tests of the format, which comes before it, compare them.
+const DUMP: &str = "chronoxide-dump";
+
 /// Crates that tests and benches of any crate may depend on.
-const FOR_TESTS: [&str; 6] = [TESTKIT, SELECT_MODEL, MERGE_MODEL, FUZZ_TARGETS, WORKLOAD, OBJECT_SERVER];
+const FOR_TESTS: [&str; 7] = [DUMP, TESTKIT, SELECT_MODEL, MERGE_MODEL, FUZZ_TARGETS, WORKLOAD, OBJECT_SERVER];
 
 /// Generated workload: tests and benches of any crate may use it.
 const WORKLOAD: &str = "chronoxide-workload";
@@ -65,8 +68,8 @@ const OBJECT_SERVER: &str = "chronoxide-object-server";
 /// workload that depended on the measured crates would change with them.
 const NARROW: [(&str, &[&str]); 15] = [
     ("chronoxide-text", &[]),
-    ("chronoxide-dump", &["chronoxide-text", "chronoxide-format"]),
-    (TESTKIT, &["chronoxide-format", "chronoxide-labels", "chronoxide-dump"]),
+    (DUMP, &["chronoxide-text", "chronoxide-format"]),
+    (TESTKIT, &["chronoxide-format", "chronoxide-labels", DUMP]),
     ("chronoxide-house", &[]),
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),

@@ -19,7 +19,7 @@ const HOUR: i64 = 3_600_000_000_000;
 const LEAST_CHECKS: usize = 40;
 
 fn checks_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inspect/page")
 }
 
 /// Returns true if the browser and the packages of the checks are there. Prints why the test is skipped otherwise.

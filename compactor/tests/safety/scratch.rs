@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FileSystem};
 use chronoxide_testkit::random::Random;
+use chronoxide_testkit::sweep;
 
 use super::scene::wide_as;
 
@@ -70,7 +71,7 @@ fn damaged_scratch_data_is_never_published() {
     // Rows of the one are renumbered as they are written, those of the other planned all at once.
     for layout in [Layout::BitPacked, Layout::Factored] {
         let scene = wide_as(layout);
-        for number in 0..24 {
+        for number in 0..sweep::cases(6, 24) {
             let folder = scene.folder();
             let bit = random.below(usize::MAX);
             let system = Flipping { write: number % 2, bit, files: Cell::default(), writes: Cell::default() };
@@ -86,5 +87,5 @@ fn damaged_scratch_data_is_never_published() {
         }
     }
     println!("{cases} damaged scratch files");
-    assert!(cases >= 48, "only {cases} cases");
+    assert!(cases >= sweep::cases(12, 48), "only {cases} cases");
 }

@@ -1,5 +1,5 @@
-//! `chronoxide-goldens [FOLDER]`: makes the golden and the broken blocks and remaps, and the manifest of their verdicts,
-//! in `golden/`, `broken/` and `remaps/` of the folder (`testdata` by default).
+//! `chronoxide-goldens [FOLDER]`: makes the golden and the broken blocks and remaps, and the manifest of their
+//! verdicts, in `golden/`, `broken/` and `remaps/` of the folder (`testdata` by default).
 //!
 //! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit.
 
