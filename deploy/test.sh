@@ -9,8 +9,13 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
-venv=${CARGO_TARGET_DIR:-$root/target}/deploy-venv
-CHRONOXIDE_BIN=${CHRONOXIDE_BIN:-${CARGO_TARGET_DIR:-$root/target}/debug}
+case ${CARGO_TARGET_DIR:=$root/target} in
+/*) ;;
+*) CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;;
+esac
+export CARGO_TARGET_DIR
+venv=$CARGO_TARGET_DIR/deploy-venv
+CHRONOXIDE_BIN=${CHRONOXIDE_BIN:-$CARGO_TARGET_DIR/debug}
 export CHRONOXIDE_BIN
 
 if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs all tests but those of the engines, then lists the slowest ones, and those that were skipped and why.
 #
-# Usage: sh testdata/test.sh [ARGUMENT OF cargo test]...
+# Usage: sh testdata/test.sh [ARGUMENT OF cargo test]...   for instance -p chronoxide-format, or -- NAME
 #
 # With CHRONOXIDE_SWEEPS=full, tests try all their cases: the slow tier, which takes hours. With
 # CHRONOXIDE_REQUIRE_ALL=1, a test whose tool or data is missing fails. With CHRONOXIDE_TEST_REPORT, the name of a
@@ -9,17 +9,22 @@
 set -u
 cd "$(dirname "$0")/.."
 root=$PWD
-temporary=$(mktemp -d)
+temporary=$(mktemp -d) || exit 1
 trap 'rm -rf "$temporary"' EXIT
 report=${CHRONOXIDE_TEST_REPORT:-$temporary}
 mkdir -p "$report"
+# Programs of tests run in the folders of their crates.
+report=$(cd "$report" && pwd)
 : >"$report/skipped"
 : >"$report/programs"
 export CHRONOXIDE_SKIPPED="$report/skipped" CHRONOXIDE_TEST_PROGRAMS="$report/programs"
 [ ! -t 1 ] || export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-always}"
 
+packages=--workspace
+case " $* " in *" -p "* | *" --package "*) packages= ;; esac
 {
-    cargo --config "target.'cfg(all())'.runner = ['sh', '$root/testdata/timed.sh']" test --workspace "$@"
+    # shellcheck disable=SC2086 # Nothing, or one word.
+    cargo --config "target.'cfg(all())'.runner = ['sh', '$root/testdata/timed.sh']" test $packages "$@"
     echo $? >"$temporary/exit"
 } 2>&1 | tee "$report/output"
 

@@ -28,7 +28,8 @@
 //! | [`style`] | colours |
 //!
 //! ```
-//! use chronoxide_commands::{Exit, Failure, escape::Escaped, human, print, run};
+//! use chronoxide_commands::{Exit, Failure, print, run};
+//! use chronoxide_text::{escape::Escaped, human};
 //!
 //! /// Prints the length of each name
 //! #[derive(clap::Parser)]

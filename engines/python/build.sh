@@ -18,7 +18,12 @@ case ${1:-} in
 esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-target=${CARGO_TARGET_DIR:-$root/target}
+case ${CARGO_TARGET_DIR:=$root/target} in
+/*) ;;
+*) CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;;
+esac
+export CARGO_TARGET_DIR
+target=$CARGO_TARGET_DIR
 tools=$target/python-tools
 maturin=$(sed -n 's/^requires = \["\(maturin==[^"]*\)"\]$/\1/p' "$here/pyproject.toml")
 

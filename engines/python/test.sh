@@ -7,7 +7,12 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-venv=${CARGO_TARGET_DIR:-$root/target}/python-test
+case ${CARGO_TARGET_DIR:=$root/target} in
+/*) ;;
+*) CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;;
+esac
+export CARGO_TARGET_DIR
+venv=$CARGO_TARGET_DIR/python-test
 
 python3 -m venv --clear "$venv"
 "$venv/bin/python" -m pip install --quiet --requirement "$here/tests/requirements.txt" "$here"/dist/*.whl

@@ -54,6 +54,7 @@ fn it_refuses_every_broken_block_by_the_rule_that_it_is_named_after() {
         let message = lines.next().unwrap_or_default();
         assert!(message.starts_with(&format!("{path}: {}: ", broken.rule.id())), "{}: {message}", broken.rule.id());
     }
+    assert_eq!(lines.next(), None);
     // The exit code of each kind of error.
     for id in ["version", "incompat-features", "section-unknown", "chunk-checksum", "header-checksum", "magic"] {
         let Some(broken) = broken.iter().find(|broken| broken.rule.id() == id) else { panic!("no block breaks {id}") };

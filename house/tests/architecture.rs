@@ -296,3 +296,20 @@ fn every_dependency_of_a_workspace_has_a_reason_and_the_same_in_both() {
         assert!(twin.is_none_or(|(other, _)| other == line), "{name} differs between the workspaces: {line}");
     }
 }
+
+/// Returns the lines of `[profile.dev.package]` by name.
+fn optimizations(manifest: &str) -> BTreeMap<String, String> {
+    let (_, section) = manifest.split_once("\n[profile.dev.package]\n").expect("there is such a section");
+    let section = section.split("\n[").next().expect("it has a beginning");
+    let lines = section.lines().filter_map(|line| Some((line.split_once(" = ")?.0.to_owned(), line.to_owned())));
+    lines.filter(|(name, _)| !name.starts_with('#')).collect()
+}
+
+#[test]
+fn what_both_workspaces_build_is_optimized_alike() {
+    let [main, engines] = WORKSPACES.map(|folder| optimizations(&read(&root().join(folder).join("Cargo.toml"))));
+    let lock = read(&root().join("engines/Cargo.lock"));
+    let in_engines =
+        main.into_iter().filter(|(name, _)| name == "\"*\"" || lock.contains(&format!("\nname = \"{name}\"\n")));
+    assert_eq!(in_engines.collect::<BTreeMap<_, _>>(), engines);
+}

@@ -12,6 +12,7 @@ use chronoxide_labels::LabelSets;
 use chronoxide_planner::Layout;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::random::Random;
+use chronoxide_testkit::sweep;
 use chronoxide_workload::{Options, Workload, visit_labelsets};
 use prost::Message;
 
@@ -90,7 +91,7 @@ fn consecutive_windows_merge_into_their_distinct_series() {
 
 #[test]
 fn series_cut_at_random_come_together_again() {
-    let (union, _) = window(20_000, 0, Layout::BitPacked);
+    let (union, _) = window(sweep::cases(6_000, 20_000), 0, Layout::BitPacked);
     let mut random = Random::new(3);
     let mut cut = vec![BTreeSet::new(); BLOCKS as usize];
     for series in &union {

@@ -13,6 +13,7 @@ use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestOptions};
 use chronoxide_labels::{LabelSets, Layout};
 use chronoxide_testkit::captures::{committed, real, text};
+use chronoxide_testkit::sweep;
 use chronoxide_workload::{Options, Workload};
 use prost::Message;
 
@@ -85,10 +86,11 @@ fn assert_lines(found: &Lines, expected: &Lines, what: &str) {
 
 #[test]
 fn captures_come_back_as_they_were_before_and_after_compaction() {
-    for (name, path, count) in captures() {
+    for (number, (name, path, count)) in captures().into_iter().enumerate() {
         let expected = expected(&path);
         assert_eq!(expected.len(), count, "{name}");
-        for layout in LAYOUTS {
+        // One layout for each capture, by turns, unless all are asked for.
+        for layout in LAYOUTS.into_iter().skip(sweep::cases(number % 3, 0)).step_by(sweep::cases(3, 1)) {
             let block = ingested(&path, layout);
             assert_lines(&lines(&block), &expected, name);
             let twice = merged(&[&block, &block], layout);
@@ -101,16 +103,19 @@ fn captures_come_back_as_they_were_before_and_after_compaction() {
 #[test]
 fn three_clusters_merge_into_their_distinct_series() {
     let mut expected_lines = Lines::new();
-    let mut blocks = Vec::new();
+    let mut captures = Vec::new();
     for version in ["1.31", "1.33", "1.34"] {
         let Some(path) = real(&format!("series/k8s-{version}-cluster.jsonl.zst")) else { return };
         expected_lines.append(&mut expected(&path));
-        blocks.push(LAYOUTS.map(|layout| ingested(&path, layout)));
+        captures.push(path);
     }
     assert_eq!(expected_lines.len(), 56_730);
-    // Inputs of one layout, and of both.
-    for (inputs, layout) in [([0, 0, 0], LAYOUTS[0]), ([1, 1, 1], LAYOUTS[1]), ([0, 1, 2], LAYOUTS[2])] {
-        let inputs: Vec<&[u8]> = blocks.iter().zip(inputs).map(|(block, layout)| &block[layout][..]).collect();
+    // Inputs of all layouts, and of one if all cases are asked for.
+    let cases = [([0, 1, 2], LAYOUTS[2]), ([0, 0, 0], LAYOUTS[0]), ([1, 1, 1], LAYOUTS[1])];
+    for (inputs, layout) in cases.into_iter().take(sweep::cases(1, 3)) {
+        let blocks = captures.iter().zip(inputs).map(|(path, layout)| ingested(path, LAYOUTS[layout]));
+        let blocks: Vec<Vec<u8>> = blocks.collect();
+        let inputs: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
         let merged = merged(&inputs, layout);
         assert_eq!(
             (merged.summary.series_in, merged.summary.series_out, merged.summary.duplicates),
@@ -129,7 +134,7 @@ fn all_captures_merge_into_one() {
         blocks.push(ingested(&path, Layout::BitPacked));
     }
     let inputs: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
-    for layout in LAYOUTS {
+    for layout in LAYOUTS.into_iter().skip(sweep::cases(2, 0)) {
         let together = merged(&inputs, layout);
         assert_lines(&lines(&together.block), &expected_lines, "all captures");
         // Step by step there is the same in the end.

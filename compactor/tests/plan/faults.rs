@@ -82,6 +82,14 @@ const FAULTS: [Fault; 8] = [
     Fault::FlipByte(700),
 ];
 
+/// Returns the requests at which something dies: all if all are asked for, else each `step`-th.
+fn deaths(requests: u64, step: usize) -> impl Iterator<Item = u64> {
+    let deaths = (0..requests).step_by(sweep::cases(step, 1));
+    println!("{} deaths at {requests} requests", deaths.len());
+    assert!(deaths.len() >= sweep::cases(3, 30), "{requests} requests");
+    deaths
+}
+
 /// The plan succeeds at its first try with each fault at every n-th request, for many n.
 #[test]
 fn faults_at_every_nth_request_are_survived() {
@@ -128,7 +136,7 @@ fn a_death_at_any_request_loses_nothing() {
     whole.finish(&plan, "without faults");
     let requests = whole.proxy.take_requests().len() as u64;
     assert!(requests > 50, "{requests}");
-    at_once((0..requests).step_by(sweep::cases(23, 1)), |at| {
+    at_once(deaths(requests, 13), |at| {
         let what = format!("death at request {at} of {requests}");
         let stage = Stage::new(5, 3);
         let plan = stage.plan();
@@ -203,7 +211,7 @@ fn clean_ends_what_a_dead_commit_or_clean_has_begun() {
     finish(&whole, &plan).unwrap();
     let requests = whole.proxy.take_requests().len() as u64;
     let states = Mutex::new(BTreeSet::new());
-    at_once((0..requests).step_by(sweep::cases(17, 1)), |at| {
+    at_once(deaths(requests, 11), |at| {
         let what = format!("death at request {at} of {requests}");
         let (stage, plan) = ready();
         stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
@@ -232,7 +240,7 @@ fn a_dead_commit_is_finished_by_the_next_compaction() {
     whole.scene.commit(&plan, true).unwrap();
     let requests = whole.proxy.take_requests().len() as u64;
     let states = Mutex::new(BTreeSet::new());
-    at_once((0..requests).step_by(sweep::cases(17, 1)), |at| {
+    at_once(deaths(requests, 11), |at| {
         let what = format!("death at request {at} of {requests}");
         let (stage, plan) = ready();
         stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));

@@ -8,6 +8,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, FileSystem, is_temporary_name, recover};
 use chronoxide_reader::OpenError;
+use chronoxide_testkit::sweep;
 
 use super::scene::{EFFECTS, Files, Scene, files, name_of, scenes};
 
@@ -95,11 +96,11 @@ fn a_file_is_old_or_new_whatever_fails() {
         // Temporary files of a dead writer are removed by recovery.
         assert_eq!(one.judge(folder.path(), &before, &|| "no fault".to_owned()), (true, 1));
         let calls = system.calls();
-        // Each fourth error, unless all are asked for.
-        let errors = ERRORS.into_iter().step_by(sweep::cases(4, 1));
-        let outcomes = errors.flat_map(|code| [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)]);
-        let outcomes: Vec<Outcome> = outcomes.chain([Outcome::Death]).collect();
         for (at, &call) in calls.iter().enumerate() {
+            // Each fourth error, by turns, unless all are asked for.
+            let errors = ERRORS.into_iter().skip(sweep::cases(at % 4, 0)).step_by(sweep::cases(4, 1));
+            let outcomes = errors.flat_map(|code| [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)]);
+            let outcomes: Vec<Outcome> = outcomes.chain([Outcome::Death]).collect();
             for effect in EFFECTS {
                 for &outcome in &outcomes {
                     let (folder, fault) = (one.scene.folder(), Fault { at, effect, outcome });
