@@ -136,6 +136,7 @@ impl Summary {
 }
 
 /// Bytes per series; none for a block without series.
+#[must_use]
 pub fn per(bytes: u64, series: u64) -> Option<f64> {
     (series > 0).then(|| bytes as f64 / series as f64)
 }

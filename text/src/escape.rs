@@ -62,6 +62,7 @@ impl Display for TerminalSafe<'_> {
 }
 
 /// Returns true if a terminal may interpret the character instead of showing it.
+#[must_use]
 pub fn is_unsafe(char: char) -> bool {
     matches!(
         char,

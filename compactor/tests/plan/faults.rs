@@ -83,8 +83,8 @@ const FAULTS: [Fault; 8] = [
 ];
 
 /// Returns the requests at which something dies: all if all are asked for, else each `step`-th.
-fn deaths(requests: u64, step: usize) -> impl Iterator<Item = u64> {
-    let deaths = (0..requests).step_by(sweep::cases(step, 1));
+fn deaths(requests: u64, step: usize) -> Vec<u64> {
+    let deaths: Vec<u64> = (0..requests).step_by(sweep::cases(step, 1)).collect();
     println!("{} deaths at {requests} requests", deaths.len());
     assert!(deaths.len() >= sweep::cases(3, 30), "{requests} requests");
     deaths

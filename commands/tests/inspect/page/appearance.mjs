@@ -60,11 +60,12 @@ async function checkPrint(page, check, report, folder) {
   check("print has no controls", visible === 0, `${visible} visible`);
 }
 
-export async function checkAppearance(page, check, report, folder) {
+// Checks the narrowest width in the first scheme and the widest in the last, or all widths in all schemes.
+export async function checkAppearance(page, check, report, folder, isThorough) {
   await checkStructure(page, check);
-  for (const width of WIDTHS) {
+  for (const width of isThorough ? WIDTHS : AUDITED) {
     await page.setViewportSize({ width, height: 900 });
-    for (const colorScheme of SCHEMES) {
+    for (const colorScheme of isThorough ? SCHEMES : [SCHEMES[AUDITED.indexOf(width)]]) {
       await page.emulateMedia({ colorScheme });
       await settle(page);
       const place = `${width} ${colorScheme}`;

@@ -8,6 +8,7 @@ pub struct Program<'a>(pub &'a [u8]);
 
 impl<'a> Program<'a> {
     /// Returns true if nothing is left.
+    #[must_use]
     pub const fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }
