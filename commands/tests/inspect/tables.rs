@@ -107,8 +107,9 @@ fn tables_and_pools_fill_their_sections() {
 }
 
 /// 118 series of 20 routes and 42 of the same routes: see `histograms` in `testdata/kit/src/golden.rs`. Six
-/// combinations of code and method are 3 rows of 2 + 1 bits. The ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits,
-/// and their members 5 * 2; the lists over the six rows take 2 * 4 bits of ends, and split 10 ones and 2 * 5 zeros.
+/// combinations of code and method are 3 rows of 2 + 1 bits. The ends of two lists of 2 and 3 of the four bounds take
+/// 2 * 3 bits, and their members 5 * 2; the lists over the six rows take 2 * 4 bits of ends, and split 10 ones and 2 *
+/// 5 zeros.
 #[test]
 fn a_line_shows_all_properties_of_a_table() {
     let path = golden("lists-bitpacked.cx");
