@@ -100,7 +100,9 @@ fn captures() -> Vec<Capture> {
         capture("wide: values of its own for 500 keys", 1_000, |n| {
             point(HOUR, &attributes(500, |k| attribute(&format!("key-{k}"), &format!("value-{n}-{k}"))))
         }),
-        capture("long: 64 KiB in each", 20_000, move |n| point(HOUR, &attribute("long", &format!("{n}{long}")))),
+        capture("long: 64 KiB in each", sweep::cases(4_000, 20_000), move |n| {
+            point(HOUR, &attribute("long", &format!("{n}{long}")))
+        }),
         capture("many: a key of its own for each", 300_000, |n| point(HOUR, &attribute(&format!("key-{n}"), "v"))),
         capture("many: 300,000 of one label", 300_000, |n| point(HOUR, &attribute("pod", &format!("pod-{n}")))),
         (
@@ -125,7 +127,7 @@ fn captures() -> Vec<Capture> {
                 out.finish().unwrap();
             }),
         ),
-        capture("described: 10 KB for each", 20_000, move |n| {
+        capture("described: 10 KB for each", sweep::cases(8_000, 20_000), move |n| {
             format!("# HELP m{n} {n}{text}\n# TYPE m{n} gauge\nm{n} 1")
         }),
         capture("spread: an hour of its own for each", 9_000, |n| {

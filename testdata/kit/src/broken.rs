@@ -1,6 +1,7 @@
 //! The broken blocks: for each rule of the format one that breaks it and, as far as that can be, nothing else.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{PRIVATE_KINDS, RowForm, SectionKind};
@@ -10,7 +11,7 @@ use chronoxide_format::{Rule, TableId};
 
 use crate::archive::{ARCHIVE, archives, in_packed, raw_block, raw_frame, single_segment, window};
 use crate::editor::{BlockEditor, reseal};
-use crate::golden::goldens;
+use crate::golden::{Golden, goldens};
 use crate::plan::{Labelset, Plan, build};
 
 /// A block that breaks a rule.
@@ -177,7 +178,8 @@ fn archive_clauses() -> Vec<(Rule, &'static str, Vec<u8>)> {
 
 /// Changes the small archive and puts it together with right checksums and id.
 fn in_archive(change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
-    let archive = archives().into_iter().find(|golden| golden.name == ARCHIVE).expect("there is such an archive");
+    static ARCHIVES: LazyLock<Vec<Golden>> = LazyLock::new(archives);
+    let archive = ARCHIVES.iter().find(|golden| golden.name == ARCHIVE).expect("there is such an archive");
     edit_block(&archive.bytes, change)
 }
 
@@ -263,8 +265,10 @@ fn map_of_map() -> Vec<u8> {
     builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
 }
 
+/// Returns the bytes of a golden block. All are made once: each broken block begins with one.
 fn golden(name: &str) -> Vec<u8> {
-    goldens().into_iter().find(|golden| golden.name == name).expect("there is such a golden block").bytes
+    static GOLDENS: LazyLock<Vec<Golden>> = LazyLock::new(goldens);
+    GOLDENS.iter().find(|golden| golden.name == name).expect("there is such a golden block").bytes.clone()
 }
 
 /// Changes a golden file in place.
