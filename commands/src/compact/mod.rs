@@ -2,16 +2,16 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`arguments`] | arguments |
-//! | [`blocks`] | memory maps of blocks, and blocks of object stores |
-//! | [`deletion`] | deletion of named inputs |
-//! | [`files`] | merging named files |
-//! | [`folder`] | merging a folder in place |
-//! | [`failure`] | errors and exit codes |
-//! | [`plans`] | subcommands for plans |
-//! | [`progress`] | progress on a terminal |
-//! | [`report`] | summary as text and JSON |
-//! | [`strategy_text`] | strategy as text |
+//! | `arguments` | arguments |
+//! | `blocks` | memory maps of blocks, and blocks of object stores |
+//! | `deletion` | deletion of named inputs |
+//! | `files` | merging named files |
+//! | `folder` | merging a folder in place |
+//! | `failure` | errors and exit codes |
+//! | `plans` | subcommands for plans |
+//! | `progress` | progress on a terminal |
+//! | `report` | summary as text and JSON |
+//! | `strategy_text` | strategy as text |
 
 mod arguments;
 mod blocks;

@@ -2,14 +2,14 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`arguments`] | arguments and help |
-//! | [`inputs`] | files, folders, patterns, standard input |
-//! | [`memory`] | shares of the memory limit |
-//! | [`output`] | published blocks |
-//! | [`pieces`] | blocks that are merged into one file |
-//! | [`progress`] | progress on a terminal |
-//! | [`report`] | report of a run as Markdown |
-//! | [`summary`] | summary of a run as text and as JSON |
+//! | `arguments` | arguments and help |
+//! | `inputs` | files, folders, patterns, standard input |
+//! | `memory` | shares of the memory limit |
+//! | `output` | published blocks |
+//! | `pieces` | blocks that are merged into one file |
+//! | `progress` | progress on a terminal |
+//! | `report` | report of a run as Markdown |
+//! | `summary` | summary of a run as text and as JSON |
 
 mod arguments;
 mod inputs;
