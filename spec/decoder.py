@@ -63,6 +63,7 @@ METRIC_RECORDS = {
     "row": {"name": 32, "type": 32, "temporality": 32, "monotonic": 32, "unit": 32, "description": 32},
     "text": {"end": 48},
 }
+RECORD_TYPES = {kind: namedtuple(kind, fields) for kind, fields in {**RECORDS, **METRIC_RECORDS}.items()}
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
@@ -343,7 +344,7 @@ def read_records(canonical, section, arrays, kinds, widths_rule, padding_rule):
     """A list of named tuples for each kind of record."""
     records = {}
     for kind, count, widths, offset in arrays:
-        record_type = namedtuple(kind, kinds[kind])
+        record_type = RECORD_TYPES[kind]
         starts = list(itertools.accumulate(widths, initial=0))
         records[kind] = [record_type._make(field(section, 8 * offset + i * starts[-1] + start, size)
                                            for start, size in zip(starts, widths)) for i in range(count)]
@@ -932,8 +933,9 @@ def symbol_hash(symbol):
     return sip(b"chronoxide.sym.0", symbol)
 
 
+@functools.lru_cache(maxsize=None)
 def label_hash(j, name, value):
-    """h_j(name, value)"""
+    """h_j(name, value), once per label"""
     return 1 + sip(b"chronoxide.fpr.%d" % j, struct.pack("<QQ", symbol_hash(name), symbol_hash(value))) % (P - 1)
 
 

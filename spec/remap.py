@@ -32,6 +32,7 @@ RECORDS = {
     "pattern": {"length": 32, "run_end": 32},
     "run": {"start": 32, "part": 32, "place": 48},
 }
+RECORD_TYPES = {kind: namedtuple(kind, fields) for kind, fields in RECORDS.items()}
 GROUP_KEYSETS = 8
 SLICE_ROWS = 16
 CHUNK_LEN = 8192
@@ -109,7 +110,7 @@ def check_chunks(data, header, end):
 
 
 def read_records(data, kind, count, widths):
-    record_type = namedtuple(kind, RECORDS[kind])
+    record_type = RECORD_TYPES[kind]
     stream = Stream(data)
     records = [record_type._make([stream.take(width) for width in widths]) for _ in range(count)]
     for i, name in enumerate(record_type._fields):
