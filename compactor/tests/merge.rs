@@ -112,7 +112,7 @@ fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: sweep::cases(40, 150), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: sweep::cases(20, 150), ..ProptestConfig::default() })]
 
     #[test]
     fn the_output_is_the_union_and_the_rest_are_duplicates(seed: u64, count in 0_usize..150, number in 1_usize..6) {

@@ -26,7 +26,7 @@ fn mutants() -> u64 {
 
 /// Archives with changed frames that are judged.
 fn archive_mutants() -> u64 {
-    sweep::cases(200, 1_000)
+    sweep::cases(100, 1_000)
 }
 
 /// Sound mutants whose dumps are compared.
@@ -182,7 +182,7 @@ fn three_readers_agree_on_changed_frames() {
     });
     let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
     println!("{} sound, {} corrupt", count("sound"), count("corrupt"));
-    assert!(count("sound") >= sweep::cases(60, 300) && count("corrupt") >= sweep::cases(120, 600));
+    assert!(count("sound") >= sweep::cases(30, 300) && count("corrupt") >= sweep::cases(50, 600));
     assert_that_readers_agree(&own, &path, go);
 }
 

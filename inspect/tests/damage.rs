@@ -8,6 +8,7 @@ use chronoxide_inspect::query::{Cardinality, Difference, Queried, each_distinct,
 use chronoxide_select::Selector;
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::sweep;
 
 /// Flips bits in the bytes that queries read. Each query ends, and damage is reported for the right block.
 #[test]
@@ -17,7 +18,8 @@ fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
     for golden in goldens().iter().filter(|golden| ["lists-bitpacked", "chain-bitpacked"].contains(&golden.name)) {
         for kind in [SectionKind::Catalogue, SectionKind::Rows, SectionKind::Members, SectionKind::Symbols] {
             let block = BlockEditor::open(&golden.bytes);
-            for bit in 0..block.clone().section(kind).len() * 8 {
+            // Each third bit, unless all are asked for.
+            for bit in sweep::by_turns(0..block.clone().section(kind).len() * 8, 0, 3) {
                 let mut block = block.clone();
                 block.section(kind)[bit / 8] ^= 1 << (bit % 8);
                 let block = block.close();
@@ -47,5 +49,6 @@ fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
         }
     }
     println!("{answered} answered, {reported} reported");
-    assert!(answered >= 1_000 && reported >= 1_000, "{answered} answered, {reported} reported");
+    let least = sweep::cases(330, 1_000);
+    assert!(answered >= least && reported >= least, "{answered} answered, {reported} reported");
 }

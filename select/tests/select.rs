@@ -160,7 +160,7 @@ fn random_selectors_agree_with_the_filter_on_goldens() {
         let view = BlockView::open(&golden.bytes).expect("sound");
         let series = series_in_order(&view);
         let mut random = Random::new(7);
-        let selectors = if series.len() > 5_000 { sweep::cases(1, 2) } else { sweep::cases(10, 40) };
+        let selectors = if series.len() > 5_000 { sweep::cases(1, 2) } else { sweep::cases(5, 40) };
         for _ in 0..selectors {
             let matchers = random_matchers(&series, &mut random);
             let result = std::panic::catch_unwind(|| check_answers(&view, &series, &matchers));

@@ -9,8 +9,12 @@ use chronoxide_stores::{
     PackedArenaSymbolTable, RowWidth, SealedLabelSets, SmolStrSymbolTable, UnpackedArenaSymbolTable,
 };
 use chronoxide_testkit::conformance::{check_labelset_store, check_labelsets, check_symbol_table};
+use chronoxide_testkit::sweep;
 
-const SEEDS: std::ops::Range<u64> = 1..5;
+/// Returns the seeds of random cases: one, or four if all cases are asked for.
+fn seeds() -> std::ops::Range<u64> {
+    1..sweep::cases(2, 5)
+}
 
 /// Gives every value the same hash.
 #[derive(Default)]
@@ -34,7 +38,7 @@ macro_rules! table_tests {
 
             #[test]
             fn agrees_with_the_model() {
-                SEEDS.for_each(|seed| check_symbol_table(<$table>::default, seed));
+                seeds().for_each(|seed| check_symbol_table(<$table>::default, seed));
             }
 
             #[test]
@@ -56,7 +60,7 @@ table_tests! {
 }
 
 fn store<S: LabelSetStore + Default>() {
-    SEEDS.for_each(|seed| check_labelset_store(S::default, seed));
+    seeds().for_each(|seed| check_labelset_store(S::default, seed));
 }
 
 #[test]
@@ -99,7 +103,7 @@ fn sealed<W: RowWidth>(labelsets: &[Vec<(String, String)>]) -> SealedLabelSets<W
 
 #[test]
 fn sealed_stores_agree_with_the_model() {
-    for seed in SEEDS {
+    for seed in seeds() {
         check_labelsets::<FixedWidthPackedKeySetLabelSetStore>(sealed, seed);
         check_labelsets::<BitPackedKeySetLabelSetStore>(sealed, seed);
     }

@@ -91,7 +91,7 @@ fn consecutive_windows_merge_into_their_distinct_series() {
 
 #[test]
 fn series_cut_at_random_come_together_again() {
-    let (union, _) = window(sweep::cases(6_000, 20_000), 0, Layout::BitPacked);
+    let (union, _) = window(sweep::cases(3_000, 20_000), 0, Layout::BitPacked);
     let mut random = Random::new(3);
     let mut cut = vec![BTreeSet::new(); BLOCKS as usize];
     for series in &union {

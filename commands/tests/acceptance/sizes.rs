@@ -90,7 +90,7 @@ fn captures_come_back_as_they_were_before_and_after_compaction() {
         let expected = expected(&path);
         assert_eq!(expected.len(), count, "{name}");
         // One layout for each capture, by turns, unless all are asked for.
-        for layout in LAYOUTS.into_iter().skip(sweep::cases(number % 3, 0)).step_by(sweep::cases(3, 1)) {
+        for layout in sweep::by_turns(LAYOUTS, number, 3) {
             let block = ingested(&path, layout);
             assert_lines(&lines(&block), &expected, name);
             let twice = merged(&[&block, &block], layout);

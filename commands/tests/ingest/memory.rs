@@ -94,7 +94,7 @@ fn captures() -> Vec<Capture> {
     let text = "x".repeat(10_000);
     let long = "y".repeat(64 << 10);
     vec![
-        capture("wide: 500 keys of its own for each", 1_000, |n| {
+        capture("wide: 500 keys of its own for each", sweep::cases(400, 1_000), |n| {
             point(HOUR, &attributes(500, |k| attribute(&format!("key-{n}-{k}"), "v")))
         }),
         capture("wide: values of its own for 500 keys", 1_000, |n| {
@@ -103,7 +103,9 @@ fn captures() -> Vec<Capture> {
         capture("long: 64 KiB in each", sweep::cases(4_000, 20_000), move |n| {
             point(HOUR, &attribute("long", &format!("{n}{long}")))
         }),
-        capture("many: a key of its own for each", 300_000, |n| point(HOUR, &attribute(&format!("key-{n}"), "v"))),
+        capture("many: a key of its own for each", sweep::cases(100_000, 300_000), |n| {
+            point(HOUR, &attribute(&format!("key-{n}"), "v"))
+        }),
         capture("many: 300,000 of one label", 300_000, |n| point(HOUR, &attribute("pod", &format!("pod-{n}")))),
         (
             "table: Parquet, 500 bytes in each row",
@@ -130,7 +132,7 @@ fn captures() -> Vec<Capture> {
         capture("described: 10 KB for each", sweep::cases(8_000, 20_000), move |n| {
             format!("# HELP m{n} {n}{text}\n# TYPE m{n} gauge\nm{n} 1")
         }),
-        capture("spread: an hour of its own for each", 9_000, |n| {
+        capture("spread: an hour of its own for each", sweep::cases(2_000, 9_000), |n| {
             point((n + 1) * HOUR, &attribute("pod", &format!("pod-{n}")))
         }),
         capture("spread: 2,000 hours, each with all before", 100_000, |n| {

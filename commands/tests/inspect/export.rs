@@ -487,7 +487,7 @@ fn a_full_disk_leaves_nothing_behind() {
 fn an_interrupted_export_leaves_nothing_behind() {
     let folder = Folder::new();
     let labelset = |series: u32| [("number".to_owned(), format!("{series:08}"))].into_iter().collect::<Labelset>();
-    let block = folder.write("block.cx", plain_block(&(0..500_000).map(labelset).collect()));
+    let block = folder.write("block.cx", plain_block(&(0..200_000).map(labelset).collect()));
     let target = folder.file("out.parquet");
     let mut child = command();
     child.args(["export", &block, "--sort", "-o", target.to_str().unwrap()]).stderr(Stdio::piped());

@@ -148,7 +148,7 @@ fn a_long_block_is_not_fetched_for_a_summary_or_a_few_series() {
     };
     let folder = Folder::new();
     let few = "down{zone=\"a\"} 1\ndown{zone=\"b\"} 1\n";
-    folder.write("long.prom", (0..800_000).map(line).chain([few.to_owned()]).collect::<String>());
+    folder.write("long.prom", (0..550_000).map(line).chain([few.to_owned()]).collect::<String>());
     let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
     let source = ingest.open(&folder.file("long.prom"), 1 << 20).unwrap();
     ingest.read(source).unwrap();

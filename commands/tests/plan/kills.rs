@@ -114,7 +114,7 @@ fn read(plan: &Path) -> Plan {
 
 #[test]
 fn workers_killed_at_random_moments_lose_nothing() {
-    let [workers, commits] = kill_at_random(sweep::cases(12, 2_000));
+    let [workers, commits] = kill_at_random(sweep::cases(8, 2_000));
     let [least_workers, least_commits] = sweep::cases([3, 1], [500, 100]);
     assert!(workers >= least_workers && commits >= least_commits, "{workers} workers, {commits} commits");
 }

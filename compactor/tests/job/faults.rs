@@ -66,7 +66,7 @@ fn every_call_is_the_last_twice() {
     for (scene, (counts, first_deletes)) in SCENES.into_iter().enumerate() {
         let chain = Chain::new(counts, first_deletes);
         // Each third call, by turns, unless all are asked for.
-        for first in (sweep::cases(scene % 3, 0)..calls_of(&chain).len()).step_by(sweep::cases(3, 1)) {
+        for first in sweep::by_turns(0..calls_of(&chain).len(), scene, 3) {
             // The second run starts with recovery, and may need more calls or fewer than the first.
             for second in 0.. {
                 let folder = chain.folder();
@@ -99,7 +99,7 @@ fn every_call_fails() {
         for at in 0..calls_of(&chain).len() {
             for effect in EFFECTS {
                 // Each fourth error, by turns, unless all are asked for.
-                for code in ERRORS.into_iter().skip(sweep::cases(at % 4, 0)).step_by(sweep::cases(4, 1)) {
+                for code in sweep::by_turns(ERRORS, at, 4) {
                     for outcome in [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)] {
                         let ended = try_fault(&chain, Fault { at, effect, outcome });
                         // A stale file that cannot be removed does not stop a job.

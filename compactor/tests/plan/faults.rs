@@ -84,7 +84,7 @@ const FAULTS: [Fault; 8] = [
 
 /// Returns the requests at which something dies: all if all are asked for, else each `step`-th.
 fn deaths(requests: u64, step: usize) -> Vec<u64> {
-    let deaths: Vec<u64> = (0..requests).step_by(sweep::cases(step, 1)).collect();
+    let deaths: Vec<u64> = sweep::by_turns(0..requests, 0, step).collect();
     println!("{} deaths at {requests} requests", deaths.len());
     assert!(deaths.len() >= sweep::cases(3, 30), "{requests} requests");
     deaths
@@ -99,7 +99,7 @@ fn faults_at_every_nth_request_are_survived() {
         numbers.map(|n| (number, fault, n))
     });
     // One number for each fault, unless all are asked for.
-    at_once(cases.step_by(sweep::cases(2, 1)), |(number, fault, n)| {
+    at_once(sweep::by_turns(cases, 0, 2), |(number, fault, n)| {
         let what = format!("{fault:?} at every {n}th request");
         let stage = Stage::new(6, number as u64);
         let plan = stage.plan();
@@ -117,7 +117,7 @@ fn faults_are_survived_on_another_server() {
         Err(error) if error.kind() == ErrorKind::NotFound => return skip_or_fail("moto_server", error),
         Err(error) => panic!("{error}"),
     };
-    at_once(FAULTS.into_iter().enumerate().step_by(sweep::cases(3, 1)), |(number, fault)| {
+    at_once(sweep::by_turns(FAULTS.into_iter().enumerate(), 0, 3), |(number, fault)| {
         let what = format!("{fault:?} at every third request to moto");
         let stage = Stage::at(Arc::clone(&server), &format!("fleet-{number}"), 6, number as u64);
         let plan = stage.plan();
@@ -136,7 +136,7 @@ fn a_death_at_any_request_loses_nothing() {
     whole.finish(&plan, "without faults");
     let requests = whole.proxy.take_requests().len() as u64;
     assert!(requests > 50, "{requests}");
-    at_once(deaths(requests, 13), |at| {
+    at_once(deaths(requests, 19), |at| {
         let what = format!("death at request {at} of {requests}");
         let stage = Stage::new(5, 3);
         let plan = stage.plan();
@@ -211,7 +211,7 @@ fn clean_ends_what_a_dead_commit_or_clean_has_begun() {
     finish(&whole, &plan).unwrap();
     let requests = whole.proxy.take_requests().len() as u64;
     let states = Mutex::new(BTreeSet::new());
-    at_once(deaths(requests, 11), |at| {
+    at_once(deaths(requests, 17), |at| {
         let what = format!("death at request {at} of {requests}");
         let (stage, plan) = ready();
         stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
@@ -240,7 +240,7 @@ fn a_dead_commit_is_finished_by_the_next_compaction() {
     whole.scene.commit(&plan, true).unwrap();
     let requests = whole.proxy.take_requests().len() as u64;
     let states = Mutex::new(BTreeSet::new());
-    at_once(deaths(requests, 11), |at| {
+    at_once(deaths(requests, 23), |at| {
         let what = format!("death at request {at} of {requests}");
         let (stage, plan) = ready();
         stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));

@@ -98,7 +98,7 @@ fn a_file_is_old_or_new_whatever_fails() {
         let calls = system.calls();
         for (at, &call) in calls.iter().enumerate() {
             // Each fourth error, by turns, unless all are asked for.
-            let errors = ERRORS.into_iter().skip(sweep::cases(at % 4, 0)).step_by(sweep::cases(4, 1));
+            let errors = sweep::by_turns(ERRORS, at, 4);
             let outcomes = errors.flat_map(|code| [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)]);
             let outcomes: Vec<Outcome> = outcomes.chain([Outcome::Death]).collect();
             for effect in EFFECTS {

@@ -19,16 +19,19 @@ static SILENCE: Once = Once::new();
 /// Number of masks that flip bits of a byte.
 const MASK_COUNT: usize = 3;
 
+/// Bytes between those that are damaged, unless all are asked for.
+const TURNS: usize = 3;
+
 /// Bits to flip in the byte at `at`: one of three masks, or each of them.
 fn masks(at: usize) -> &'static [u8] {
     const MASKS: [u8; MASK_COUNT] = [0x01, 0x80, 0xff];
-    let one = at % MASK_COUNT;
+    let one = at / TURNS % MASK_COUNT;
     sweep::cases(&MASKS[one..=one], &MASKS)
 }
 
 /// Errors that damage of a table causes at least.
 fn least_errors() -> usize {
-    sweep::cases(60, 500)
+    sweep::cases(20, 500)
 }
 
 /// Flips bits of each byte, and reads the result. Returns the number of errors and of results. Prints how many of the
@@ -37,12 +40,11 @@ fn flip_each_byte(content: &[u8], format: Format) -> (usize, usize) {
     SILENCE.call_once(columns::silence_guarded_panics);
     let (mut errors, mut panics, mut results) = (0, 0, 0);
     let mut damaged = content.to_vec();
-    for at in 0..content.len() {
+    for at in sweep::by_turns(0..content.len(), content.len(), TURNS) {
         for &mask in masks(at) {
             damaged[at] ^= mask;
             // Both by turns, unless all are asked for.
-            let modes = [false, true].into_iter().skip(sweep::cases(at / MASK_COUNT % 2, 0));
-            for skip_broken_records in modes.step_by(sweep::cases(2, 1)) {
+            for skip_broken_records in sweep::by_turns([false, true], at / (TURNS * MASK_COUNT), 2) {
                 let options = IngestOptions {
                     format: Some(format),
                     max_record_len: 1 << 20,

@@ -95,7 +95,7 @@ fn a_stream_cut_off_anywhere_keeps_whole_batches() {
         (false, tables::stream(&batches, IpcWriteOptions::default())),
         (true, tables::file(&batches, IpcWriteOptions::default())),
     ] {
-        for len in (0..content.len()).step_by(sweep::cases(3, 1)) {
+        for len in sweep::by_turns(0..content.len(), 0, 3) {
             let options = IngestOptions { format, ..IngestOptions::default() };
             let (found, report) = read_with(&content[..len], options).unwrap();
             assert!(report.rows.is_multiple_of(20) && found.is_subset(&all), "{len}");

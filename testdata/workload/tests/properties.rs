@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronoxide_testkit::sweep;
 use chronoxide_workload::{Format, Options, Set, Statistics, Workload};
 
 use crate::oracle::{Labels, bytes, json_labels};
@@ -13,7 +14,7 @@ fn statistics(series: u64, seed: u64, set: Set) -> Statistics {
 /// A tenth of the size that the documentation speaks of: strings and keysets that all pods share weigh more.
 #[test]
 fn a_hundred_thousand_series_are_like_a_fleet() {
-    for seed in 1..=3 {
+    for seed in 1..=sweep::cases(1, 3) {
         let statistics = statistics(100_000, seed, Set::Otlp);
         assert_eq!(statistics.series, 100_000);
         let labels = statistics.labels_per_series();
@@ -61,6 +62,12 @@ fn statistics_count_what_is_there() {
     }
 }
 
+/// Returns the series of a fleet. Another test compares them with those of the encoded formats.
+fn labelsets(series: u64) -> Vec<Labels> {
+    let workload = Workload::new(Options { series, ..Options::default() }).unwrap();
+    workload.labelsets().map(|labels| labels.into_iter().collect()).collect()
+}
+
 /// Series of each value of a label, the largest first.
 fn sizes(series: &[Labels], key: &str) -> Vec<usize> {
     let mut sizes: BTreeMap<&String, usize> = BTreeMap::new();
@@ -72,8 +79,7 @@ fn sizes(series: &[Labels], key: &str) -> Vec<usize> {
 
 #[test]
 fn few_services_are_large_and_many_are_small() {
-    let options = Options { series: 100_000, ..Options::default() };
-    let series = json_labels(&bytes(&options, Format::SeriesJson));
+    let series = labelsets(100_000);
     let services = sizes(&series, "service.name");
     assert!(services.len() >= 60, "only {} services", services.len());
     let largest: usize = services[..services.len() / 10].iter().sum();
@@ -85,8 +91,7 @@ fn few_services_are_large_and_many_are_small() {
 /// Returns true if each value of the first label occurs with one value of the second only.
 #[test]
 fn labels_depend_on_each_other_as_in_life() {
-    let options = Options { series: 50_000, ..Options::default() };
-    let series = json_labels(&bytes(&options, Format::SeriesJson));
+    let series = labelsets(50_000);
     for (key, implied) in [
         ("k8s.node.name", "cloud.availability_zone"),
         ("k8s.node.name", "host.type"),
@@ -115,8 +120,7 @@ fn labels_depend_on_each_other_as_in_life() {
 /// Nor may a pod be known by its metrics, nor its metrics by its service.
 #[test]
 fn pods_of_a_service_do_not_all_have_the_same_points() {
-    let options = Options { series: 50_000, ..Options::default() };
-    let series = json_labels(&bytes(&options, Format::SeriesJson));
+    let series = labelsets(50_000);
     let mut pods: BTreeMap<(&String, &String), usize> = BTreeMap::new();
     for labels in &series {
         *pods.entry((&labels["service.name"], &labels["k8s.pod.name"])).or_default() += 1;

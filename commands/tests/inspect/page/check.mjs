@@ -9,11 +9,12 @@ import { closePage, openPage, startBrowser } from "./browser.mjs";
 import { checkFigures } from "./figures.mjs";
 import { checkHostile } from "./hostile.mjs";
 
-const USAGE = "usage: node check.mjs --page page.html --json report.json --screenshots DIR [--hostile] [--thorough]";
+const USAGE = "usage: node check.mjs --page page.html --json report.json --screenshots DIR [--appearance] [--hostile]\n" +
+  "    [--thorough]";
 const { values: options } = parseArgs({
   options: {
-    page: { type: "string" }, json: { type: "string" }, screenshots: { type: "string" }, hostile: { type: "boolean" },
-    thorough: { type: "boolean" },
+    page: { type: "string" }, json: { type: "string" }, screenshots: { type: "string" }, appearance: { type: "boolean" },
+    hostile: { type: "boolean" }, thorough: { type: "boolean" },
   },
 });
 if (!options.page || !options.json || !options.screenshots) {
@@ -52,7 +53,9 @@ mkdirSync(options.screenshots, { recursive: true });
 const browser = await startBrowser();
 await run(browser, "figures", (page) => checkFigures(page, check, report));
 await run(browser, "behaviour", (page) => checkBehaviour(page, check, report));
-await run(browser, "appearance", (page) => checkAppearance(page, check, report, options.screenshots, options.thorough));
+if (options.appearance || options.thorough) {
+  await run(browser, "appearance", (page) => checkAppearance(page, check, report, options.screenshots, options.thorough));
+}
 if (options.hostile) {
   await run(browser, "hostile text", async (page) => {
     await page.evaluate(() => document.querySelectorAll(".more:not([hidden])").forEach((more) => more.click()));
