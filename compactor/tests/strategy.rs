@@ -1,4 +1,4 @@
-//! What a plan merges, and what it leaves.
+//! The strategy's choice of blocks to merge.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

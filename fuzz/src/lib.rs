@@ -1,4 +1,4 @@
-//! What the fuzz targets have in common.
+//! Code that the fuzz targets share.
 
 /// Keeps parallel work on the fuzzer's thread: threads would cost more than the work.
 pub fn start() {

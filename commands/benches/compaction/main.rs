@@ -1,4 +1,4 @@
-//! What merging blocks costs: time by phase, memory, and how both grow.
+//! Benchmarks merging blocks: time by phase, memory, and how both grow.
 //!
 //! ```sh
 //! cargo bench -p chronoxide-commands --bench compaction

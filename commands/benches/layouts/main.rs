@@ -1,4 +1,4 @@
-//! What each layout takes, in bytes and in time, for every data set that there is.
+//! Benchmarks each layout, in bytes and in time, on every data set that is here.
 //!
 //! ```sh
 //! cargo bench -p chronoxide-commands --bench layouts

@@ -1,4 +1,4 @@
-//! What blocks cost to make and to read.
+//! Times of making and reading blocks.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the planner makes of 5,000 series of the frozen workload: a change of its choices is seen, and is a change of
+//! The planner's tables for 5,000 series of the frozen workload: a change of its choices is seen, and is a change of
 //! its version.
 
 use chronoxide_format::checksum::crc;

@@ -1,4 +1,4 @@
-//! What a job does with files that are there already, with inputs that are needed, and with outputs that are wrong.
+//! Jobs with files that are there already, with inputs that are needed, and with outputs that are wrong.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Which inputs are deleted after a commit, when, and which are kept.
+//! Deletion of inputs after a commit: the right ones, and not too early.
 
 use std::num::NonZeroU32;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! What others find: a killed compaction's inputs deleted by the next one, and shards that were made one by one.
+//! Leftovers of other runs: a killed compaction's inputs deleted by the next one, and shards that were made one by one.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

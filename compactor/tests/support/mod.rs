@@ -1,4 +1,4 @@
-//! What tests share: options at random, folders, and what is in a block.
+//! Shared by tests: random options, folders, and the content of a block.
 
 // Each test binary uses its own part.
 #![allow(dead_code)]

@@ -1,4 +1,4 @@
-//! What changed between two inputs.
+//! Changes between two inputs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};

@@ -1,4 +1,4 @@
-//! What to drop: labels and metrics, with their effect and the command that drops them.
+//! Suggestions of labels and metrics to drop, with their effect and the command that drops them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What RE2 means is meant here too.
+//! Patterns mean the same as in RE2.
 
 use super::*;
 

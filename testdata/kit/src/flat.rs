@@ -1,4 +1,4 @@
-//! What one would build without this project: each series as a flat array of pairs of symbol ids, in memory. Benches
+//! Plain store to compare with: each series as a flat array of pairs of symbol ids, in memory. Benches
 //! compare blocks with it.
 
 use chronoxide_format::SymbolId;

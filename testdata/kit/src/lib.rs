@@ -1,5 +1,5 @@
-//! What tests need to make and damage blocks and remaps: goldens, random blocks, editors, models. It depends on
-//! `chronoxide-format`, `chronoxide-labels` and `chronoxide-dump` alone.
+//! Makes and damages blocks and remaps for tests: goldens, random blocks, editors. Of this project, it depends on
+//! `chronoxide-format`, `chronoxide-labels` and `chronoxide-dump` only.
 //!
 //! | module | what it is for |
 //! |---|---|
@@ -17,11 +17,11 @@
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`manifest`] | the verdict on each golden and broken file, for other readers |
 //! | [`parallel`] | cases on all cores |
-//! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
-//! | [`product`] | blocks that stand for very many series in few bytes |
+//! | [`plan`] | builds blocks from labelsets, as plain maps, with a given plan |
+//! | [`product`] | blocks that represent billions of series in few bytes |
 //! | [`remap`] | golden and broken remaps |
-//! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
-//! | [`sweep`] | how many cases a test tries that could try very many |
+//! | [`requirement`] | skips or fails a test whose tool or data is missing |
+//! | [`sweep`] | number of cases in the default tier and in the slow tier |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
 //! | [`editor`] | blocks taken apart and put together again |
 

@@ -7,10 +7,11 @@ use std::io::{self, Write};
 /// Environment variable: if `1`, a test that would be skipped fails. `.ci/run` sets it.
 pub const REQUIRE_ALL: &str = "CHRONOXIDE_REQUIRE_ALL";
 
-/// Environment variable: file to which the names of what is missing are appended. `testdata/test.sh` lists them last.
+/// Environment variable: file to which the message of each skipped test is appended. `testdata/test.sh` prints them at
+/// its end.
 pub const SKIPPED: &str = "CHRONOXIDE_SKIPPED";
 
-/// Says that a test is skipped because `what` is missing: on standard error, which libtest does not hide, and in the
+/// Reports that a test is skipped because `what` is missing, on standard error, which libtest does not hide, and in the
 /// file that [`SKIPPED`] names.
 ///
 /// # Panics
@@ -22,7 +23,7 @@ pub fn skip_or_fail(what: &str, reason: impl Display) {
     say(&message.unwrap_or_else(|message| panic!("{message}")));
 }
 
-/// Says that a test is skipped because of data that no clone has.
+/// Reports that a test is skipped because of data that no clone has, even if everything is required.
 pub(crate) fn say(message: &str) {
     // `eprintln!` is hidden if the test passes; this is not.
     let _ = writeln!(io::stderr(), "{message}");

@@ -1,4 +1,4 @@
-//! What becomes of a series when blocks are merged: the model that mergers are held to, and selectors and names to try
+//! Model of a merge, series by series, with which mergers are compared, and selectors and names to try
 //! it with.
 
 use std::collections::BTreeSet;

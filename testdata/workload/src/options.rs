@@ -1,4 +1,4 @@
-//! What to generate.
+//! Options of a workload.
 
 use std::ops::Range;
 

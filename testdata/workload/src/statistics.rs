@@ -1,4 +1,4 @@
-//! What a workload is like, measured on its labelsets.
+//! Statistics of a workload, measured on its labelsets.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What must hold for a block that verifies.
+//! Properties of each block that verifies.
 
 use std::collections::BTreeSet;
 

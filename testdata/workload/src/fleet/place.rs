@@ -1,4 +1,4 @@
-//! Where pods run: clusters in regions of clouds, nodes in their zones.
+//! Places of pods: clusters in regions of clouds, nodes in their zones.
 
 use crate::random::{Random, safe_text};
 

@@ -1,4 +1,4 @@
-//! How many services and pods a fleet has, and in which order the pods report.
+//! Numbers of services and pods of a fleet, and the order in which pods report.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Which attributes the resources of a service have: what teams have set up differs.
+//! Attributes of the resources of a service. They depend on the setup of its team.
 
 use crate::random::Random;
 

@@ -1,4 +1,4 @@
-//! What the points of a metric are distinguished by.
+//! Attributes that distinguish the points of a metric.
 
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 

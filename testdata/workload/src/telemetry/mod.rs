@@ -1,4 +1,4 @@
-//! What pods report: instrumentation libraries, their metrics, and the points of those.
+//! Telemetry of pods: instrumentation libraries, their metrics, and the points of those.
 
 mod catalogue;
 mod dimension;

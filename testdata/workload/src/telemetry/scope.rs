@@ -1,4 +1,4 @@
-//! Which instrumentation libraries a service has, and what its team measures itself.
+//! Instrumentation libraries of a service, and its team's own metrics.
 
 use std::borrow::Cow;
 
