@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the captures beside this file: ingest, compact, inspect. Writes to a temporary folder only.
+# Ingests, compacts and inspects the captures in testdata/captures. Writes to a temporary folder only.
 #
 # CHRONOXIDE_BIN is the folder of the commands. Without it, they are built: some minutes on a new machine.
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs all tests but those of the engines, then lists the slowest ones, and those that were skipped and why.
+# Runs the tests of the main workspace, then lists the slowest ones, and those that were skipped and why.
 #
-# Usage: sh testdata/test.sh [ARGUMENT OF cargo test]...   for instance -p chronoxide-format, or -- NAME
+# Usage: sh testdata/test.sh [ARGUMENT OF cargo test]...   for instance -p chronoxide-format -- goldens::
 #
 # With CHRONOXIDE_SWEEPS=full, tests try all their cases: the slow tier, which takes hours. With
 # CHRONOXIDE_REQUIRE_ALL=1, a test whose tool or data is missing fails. With CHRONOXIDE_TEST_REPORT, the name of a
@@ -13,7 +13,7 @@ temporary=$(mktemp -d) || exit 1
 trap 'rm -rf "$temporary"' EXIT
 report=${CHRONOXIDE_TEST_REPORT:-$temporary}
 mkdir -p "$report"
-# Programs of tests run in the folders of their crates.
+# Absolute: cargo runs each test program in the folder of its crate.
 report=$(cd "$report" && pwd)
 : >"$report/skipped"
 : >"$report/programs"
@@ -21,7 +21,7 @@ export CHRONOXIDE_SKIPPED="$report/skipped" CHRONOXIDE_TEST_PROGRAMS="$report/pr
 [ ! -t 1 ] || export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-always}"
 
 packages=--workspace
-case " $* " in *" -p "* | *" --package "*) packages= ;; esac
+case " $* " in *" -p"* | *" --package"*) packages= ;; esac
 {
     # shellcheck disable=SC2086 # Nothing, or one word.
     cargo --config "target.'cfg(all())'.runner = ['sh', '$root/testdata/timed.sh']" test $packages "$@"
