@@ -62,7 +62,8 @@ fn reason(error: regex::Error) -> PatternError {
 
 /// Writes a pattern of RE2 for `regex`, without anchors.
 pub(crate) fn translate(pattern: &str) -> Result<String, PatternError> {
-    let mut reader = Reader { chars: pattern.chars().peekable(), out: String::with_capacity(pattern.len() + 16) };
+    let out = String::with_capacity(pattern.len() + 16);
+    let mut reader = Reader { chars: pattern.chars().peekable(), out, may_name_classes: true };
     reader.expression()?;
     Ok(reader.out)
 }
@@ -70,6 +71,8 @@ pub(crate) fn translate(pattern: &str) -> Result<String, PatternError> {
 struct Reader<'p> {
     chars: Peekable<Chars<'p>>,
     out: String,
+    /// False once no `:]` was found: none is in the rest either, and each `[` would be looked at to the end again.
+    may_name_classes: bool,
 }
 
 impl Reader<'_> {
@@ -115,9 +118,15 @@ impl Reader<'_> {
 
     /// After `{`: a repetition such as `{2,3}`, or nothing, and nothing is read.
     fn repetition(&mut self) -> Result<Option<String>, PatternError> {
-        let rest: String = self.chars.clone().collect();
-        let Some((inner, _)) = rest.split_once('}') else { return Ok(None) };
-        let (least, most) = inner.split_once(',').unwrap_or((inner, inner));
+        let mut rest = self.chars.clone();
+        let mut inner = String::new();
+        while let Some(char) = rest.next_if(|char| char.is_ascii_digit() || *char == ',') {
+            inner.push(char);
+        }
+        if rest.next() != Some('}') {
+            return Ok(None);
+        }
+        let (least, most) = inner.split_once(',').unwrap_or((&inner, &inner));
         let is_number = |text: &str| {
             text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text == "0" || (!text.is_empty() && !text.starts_with('0')))
@@ -133,8 +142,7 @@ impl Reader<'_> {
         if !most.is_empty() && number(most)? < least {
             return Err(PatternError::Repetition);
         }
-        // Digits, comma and brace are all ASCII.
-        self.chars.nth(inner.len());
+        self.chars = rest;
         Ok(Some(format!("{{{inner}}}")))
     }
 
@@ -351,14 +359,26 @@ impl Reader<'_> {
             "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
             "word", "xdigit",
         ];
-        let rest: String = self.chars.clone().collect();
-        let Some((name, _)) = rest.strip_prefix("[:").and_then(|rest| rest.split_once(":]")) else {
+        let mut rest = self.chars.clone();
+        rest.next();
+        if !self.may_name_classes || rest.next() != Some(':') {
             return Ok(false);
-        };
-        if !NAMES.contains(&name.strip_prefix('^').unwrap_or(name)) {
-            return Err(PatternError::UnknownClass(name.to_owned()));
         }
-        self.chars.nth(name.len() + 3);
+        let mut name = String::new();
+        loop {
+            match rest.next() {
+                Some(':') if rest.next_if_eq(&']').is_some() => break,
+                Some(char) => name.push(char),
+                None => {
+                    self.may_name_classes = false;
+                    return Ok(false);
+                }
+            }
+        }
+        if !NAMES.contains(&name.strip_prefix('^').unwrap_or(&name)) {
+            return Err(PatternError::UnknownClass(name));
+        }
+        self.chars = rest;
         self.out.push_str(&format!("[:{name}:]"));
         Ok(true)
     }

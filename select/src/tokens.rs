@@ -38,7 +38,8 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, (usize, Reas
                 let length = if ["=~", "!~", "!=", "=="].iter().any(|sign| rest.starts_with(sign)) { 2 } else { 1 };
                 (Token::Sign(&rest[..length]), length)
             }
-            char if char.is_ascii_whitespace() => {
+            // A form feed is none in PromQL.
+            ' ' | '\t' | '\n' | '\r' => {
                 at += 1;
                 continue;
             }

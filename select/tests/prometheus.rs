@@ -195,6 +195,12 @@ fn the_time_of_parsing_grows_with_the_length() {
 }
 
 #[test]
+fn white_space_is_that_of_prometheus() {
+    assert!("\tup \r\n".parse::<Selector>().is_ok());
+    assert!("up\u{c}".parse::<Selector>().is_err(), "a form feed");
+}
+
+#[test]
 fn a_policy_cuts_what_selectors_compare_with() {
     let policy = LabelPolicy::new(18, 18).unwrap();
     let long = "a value that is longer than eighteen bytes";

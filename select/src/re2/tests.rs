@@ -166,3 +166,14 @@ proptest::proptest! {
         }
     }
 }
+
+/// A reader that looked at the rest of the pattern for each brace and bracket would take minutes.
+#[test]
+fn the_time_of_translating_grows_with_the_length() {
+    let length = 1 << 20;
+    assert_eq!(translate(&"{".repeat(length)).map(|text| text.len()), Ok(2 * length));
+    for bracket in ["[", "[:"] {
+        let class = format!("[{}]", bracket.repeat(length));
+        assert!(translate(&class).is_ok_and(|text| text.len() > length), "{bracket}");
+    }
+}
