@@ -6,6 +6,7 @@
 # CHRONOXIDE_BIN is the folder of the binaries, target/debug by default. A test whose tool is missing is skipped, or
 # fails if CHRONOXIDE_REQUIRE_ALL is set.
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)

@@ -3,11 +3,13 @@
 #
 # CHRONOXIDE_BIN is the folder of the commands. Without it, they are built: some minutes on a new machine.
 set -eu
+unset CDPATH
 cd "$(dirname "$0")/.."
 [ -n "${CHRONOXIDE_BIN:-}" ] || cargo build --quiet --locked -p chronoxide-commands
 bin=${CHRONOXIDE_BIN:-${CARGO_TARGET_DIR:-target}/debug}
 blocks=$(mktemp -d)
 trap 'rm -rf "$blocks"' EXIT
+trap 'exit 130' HUP INT PIPE TERM
 
 run() {
     printf '\n$ %s\n' "$*"

@@ -7,14 +7,15 @@
 # CHRONOXIDE_REQUIRE_ALL=1, a test whose tool or data is missing fails. With CHRONOXIDE_TEST_REPORT, the name of a
 # folder, the output and the list of programs are kept there.
 set -u
-cd "$(dirname "$0")/.."
-root=$PWD
+unset CDPATH
+cd "$(dirname "$0")/.." || exit 1
 temporary=$(mktemp -d) || exit 1
 trap 'rm -rf "$temporary"' EXIT
+trap 'exit 130' HUP INT PIPE TERM
 report=${CHRONOXIDE_TEST_REPORT:-$temporary}
-mkdir -p "$report"
+mkdir -p "$report" || exit 1
 # Absolute: cargo runs each test program in the folder of its crate.
-report=$(cd "$report" && pwd)
+report=$(cd "$report" && pwd) || exit 1
 : >"$report/skipped"
 : >"$report/programs"
 export CHRONOXIDE_SKIPPED="$report/skipped" CHRONOXIDE_TEST_PROGRAMS="$report/programs"
@@ -23,13 +24,15 @@ export CHRONOXIDE_SKIPPED="$report/skipped" CHRONOXIDE_TEST_PROGRAMS="$report/pr
 packages=--workspace
 case " $* " in *" -p"* | *" --package"*) packages= ;; esac
 {
+    # As a string of TOML.
+    runner=$(printf '%s' "$PWD/testdata/timed.sh" | sed 's/[\\"]/\\&/g')
     # shellcheck disable=SC2086 # Nothing, or one word.
-    cargo --config "target.'cfg(all())'.runner = ['sh', '$root/testdata/timed.sh']" test $packages "$@"
+    cargo --config "target.'cfg(all())'.runner = ['sh', \"$runner\"]" test $packages "$@"
     echo $? >"$temporary/exit"
 } 2>&1 | tee "$report/output"
 
-# Lines of libtest: `test NAME ... ok <1.234s>`. A message of the test can come in between.
-sed -n 's/^test \([^ ]*\) .*ok <\([0-9.]*\)s>$/\2 s  \1/p' "$report/output" | sort -rn | head -n 10 >"$temporary/slowest"
+# Lines of libtest: `test NAME ... ok <1.234s>`. Output of the test can come before and in between.
+sed -n 's/.*test \([^ ]*\) \.\.\. .*ok <\([0-9.]*\)s>$/\2 s  \1/p' "$report/output" | sort -rn | head -n 10 >"$temporary/slowest"
 if [ -s "$temporary/slowest" ]; then
     printf '\nslowest tests:\n'
     cat "$temporary/slowest"

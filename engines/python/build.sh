@@ -8,6 +8,7 @@
 #
 # Needs python3 (3.10 or newer) and Rust; maturin is installed in a folder of its own.
 set -eu
+unset CDPATH
 
 case ${1:-} in
 '' | --dev) ;;

@@ -4,6 +4,7 @@
 #
 # Usage: sh engines/python/test.sh
 set -eu
+unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
