@@ -39,8 +39,8 @@
 //! | `{job="api",pod!~".*-canary"}` | whose value of `pod` does not match it |
 //! | `{"http.method"="GET"}` | by a label name that needs quotes |
 //!
-//! Other PromQL is refused: functions, operators, ranges, `offset`, `@`, comments, and `or` between matchers. Use two selectors
-//! instead of `or`.
+//! Other PromQL is refused: functions, operators, ranges, `offset`, `@`, comments, and `or` between matchers. Use two
+//! selectors instead of `or`.
 //!
 //! ```
 //! use chronoxide_select::Selector;
