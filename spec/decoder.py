@@ -288,7 +288,7 @@ def read_catalogue(canonical, section):
                                  "catalogue-header", ("pool", "keyset"))
     length += CLOSING
     must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
-    records = read_records(canonical, section, arrays + more, RECORDS, "catalogue-widths", "catalogue-padding")
+    records = read_records(canonical, section, arrays + more, "catalogue-widths", "catalogue-padding")
     shapes = read_shapes(canonical, section, 8 * shapes_at, header, records["table"])
     check_closing(canonical, section, "catalogue-padding")
     return header, records, shapes
@@ -340,7 +340,7 @@ def place_records(header, length, kinds, counts, rule, names):
     return arrays, length
 
 
-def read_records(canonical, section, arrays, kinds, widths_rule, padding_rule):
+def read_records(canonical, section, arrays, widths_rule, padding_rule):
     """A list of named tuples for each kind of record."""
     records = {}
     for kind, count, widths, offset in arrays:
@@ -853,7 +853,7 @@ def read_metrics(canonical, section):
     texts_start += CLOSING
     must(texts_start <= len(section), "metric-length", "%d bytes, and texts start at %d", len(section), texts_start)
     front = section[:texts_start]
-    records = read_records(canonical, front, arrays, METRIC_RECORDS, "metric-widths", "metric-padding")
+    records = read_records(canonical, front, arrays, "metric-widths", "metric-padding")
     check_closing(canonical, front, "metric-padding")
 
     ends = [0] + [record.end for record in records["text"]]
