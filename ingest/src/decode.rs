@@ -114,10 +114,16 @@ impl Decoder {
         (self.format == Format::Arrow).then(|| (self.messages.row_count(), self.messages.ignored()))
     }
 
-    /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack
-    /// digits.
-    pub(crate) fn may_end_in_number(&mut self, bytes: &[u8]) -> bool {
-        matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.has_time(bytes)
+    /// Decodes the last record of an input, which nothing ends.
+    pub(crate) fn last_record<S: RecordSink>(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut S,
+    ) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
+        match self.format {
+            Format::PrometheusText | Format::OpenMetrics => Ok(self.text.last_line(bytes, sink)?),
+            _ => self.record(bytes, sink),
+        }
     }
 
     /// Checks a record without a sink.
@@ -159,8 +165,8 @@ fn replay<S: RecordSink>(
             give().map_err(DecodeError::Sink)
         }
         _ => {
-            let (labels, time) = parts.sample(span);
-            Ok(text.sample(labels, time, sink)?)
+            let (labels, stamp) = parts.sample(span);
+            Ok(text.sample(labels, stamp, sink)?)
         }
     }
 }

@@ -384,10 +384,6 @@ impl<B: BlockSink> Ingest<B> {
                 return self.broken(record, input, BrokenRecord::Compression { reason: reason.to_owned() });
             }
         };
-        if is_unterminated && decoder.may_end_in_number(bytes) {
-            self.torn(record, bytes.len() as u64, None, input);
-            return Ok(());
-        }
         // Parts are those of a whole record.
         if !is_unterminated && let Some(result) = decoder.parts(bytes, decoded, &mut self.assembler) {
             return match result.map_err(DecodeError::split) {
@@ -406,7 +402,12 @@ impl<B: BlockSink> Ingest<B> {
             }
             return self.broken(record, input, error.into());
         }
-        match decoder.record(bytes, &mut self.assembler) {
+        let decoded = if is_unterminated {
+            decoder.last_record(bytes, &mut self.assembler)
+        } else {
+            decoder.record(bytes, &mut self.assembler)
+        };
+        match decoded {
             Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
             Err(error) => match error.split() {
                 Ok(error) if is_unterminated && is_cut_off(&error, bytes) => {

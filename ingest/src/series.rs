@@ -85,6 +85,12 @@ pub trait SeriesSink {
         Ok(())
     }
 
+    /// Adds a point whose time is not usable: it does not fit into 64-bit nanoseconds, which end in the year 2262, or
+    /// its last digits may be missing.
+    fn point_without_time(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Ends the series.
     fn series_ends(&mut self) -> Result<(), Self::Error> {
         Ok(())

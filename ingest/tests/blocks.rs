@@ -186,16 +186,34 @@ fn series_without_times_get_those_that_were_said() {
 }
 
 #[test]
-fn a_time_that_may_be_cut_off_is_not_believed() {
-    let (report, blocks) = ingested(b"up 1 1732919138215\nup 1 17329191".to_vec(), AssembleOptions::default()).unwrap();
+fn a_last_line_without_a_line_break_counts_unless_its_time_may_be_cut_off() {
     let time = 1_732_919_138_215_000_000;
-    let range = BlockView::open(&blocks[0]).unwrap().meta().unwrap().time();
-    assert_eq!((range, report.torn_records), (Some(TimeRange { start: time, end: time + 1 }), 1));
+    for (text, untimed) in [
+        ("up 1 1732919138215\ndown 1 17329191", 1),
+        ("up 1 1732919138215\ndown 1 173291913821", 1),
+        ("up 1 1732919138215\ndown 1 173291913", 1),
+        ("up 1 1732919138.215\ndown 1 1732919138215", 0),
+        ("up 1 1732919138.215\ndown 1 1732919138.215", 0),
+    ] {
+        let (report, blocks) = ingested(text.into(), AssembleOptions::default()).unwrap();
+        let range = BlockView::open(&blocks[0]).unwrap().meta().unwrap().time();
+        assert_eq!(range, Some(TimeRange { start: time, end: time + 1 }), "{text}");
+        assert_eq!((report.series, report.points_without_time, report.torn_records), (2, untimed, 0), "{text}");
+    }
     // Without a time there is nothing to be mistaken about.
     let (report, _) = ingested(b"up 1\ndown 17".to_vec(), AssembleOptions::default()).unwrap();
     assert_eq!((report.series, report.torn_records), (2, 0));
     let (_, blocks) = ingested(b"up 1 9223372036.854775807\n".to_vec(), AssembleOptions::default()).unwrap();
     assert!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time().is_some());
+}
+
+#[test]
+fn a_time_out_of_range_costs_no_labels() {
+    let text = b"a_total 1 99999999999999999999\na_total{b=\"c\"} 1 1e300\nup 1 1732919138215\n".to_vec();
+    let (report, blocks) = ingested(text, AssembleOptions::default()).unwrap();
+    assert_eq!((report.series, report.points, report.points_without_time), (3, 3, 2));
+    let time = BlockView::open(&blocks[0]).unwrap().meta().unwrap().time().unwrap();
+    assert_eq!((time.start, time.end), (1_732_919_138_215_000_000, 1_732_919_138_215_000_001));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn series(taken: &Taken, without: &[&str]) -> BTreeSet<Series> {
 }
 
 fn named(name: &str) -> Series {
-    Series { labels: vec![("__name__".to_owned(), name.to_owned())], points: Vec::new() }
+    Series { labels: vec![("__name__".to_owned(), name.to_owned())], ..Series::default() }
 }
 
 #[test]

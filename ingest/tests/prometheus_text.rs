@@ -81,7 +81,6 @@ fn broken_lines_are_refused_and_leave_nothing_behind() {
         (b"up 0x1p3", "at byte 3 of the line: expected a value, found \"0x1p3\""),
         (b"up 1 x", "at byte 5 of the line: expected a timestamp, found \"x\""),
         (b"up 1 2 3", "at byte 7 of the line: expected the end of the line, found \"3\""),
-        (b"up 1 99999999999999999999", "the timestamp 99999999999999999999 is not between the years 1677 and 2262"),
         (b"up{a=\"b\" 1", "at byte 9 of the line: expected a comma or a closing brace, found \"1\""),
         (b"up{a=\"b\" c=\"d\"} 1", "expected a comma or a closing brace"),
         (b"up{,} 1", "at byte 3 of the line: expected the name of a label or a closing brace, found \",} 1\""),

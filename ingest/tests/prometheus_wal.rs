@@ -437,12 +437,23 @@ fn malformed_records_under_a_right_checksum_are_refused_with_their_place() {
         (samples_record(&[(1, 2)])[..20].to_vec(), "the record ends here"),
         ([&[2_u8][..], &[0; 16], &[0xff; 11]].concat(), "integer of more than 64 bits"),
         (series_record(&[(7, &[("a", "b"), ("a", "c")])]), "series 7 has labels that cannot be stored"),
-        (samples_record(&[(1, i64::MAX)]), "a sample of series 1 is at 9223372036854775807 ms, which is not between"),
     ] {
         let mut head = Head::new(LabelPolicy::default(), None);
         let error = head.take_record(&record, &mut Taken::default()).unwrap_err().to_string();
         assert!(error.contains(message), "{error}, not {message}");
     }
+}
+
+#[test]
+fn a_time_out_of_range_costs_no_labels() {
+    let (mut head, mut taken) = (Head::new(LabelPolicy::default(), None), Taken::default());
+    head.take_record(&series_record(&[(1, &[("a", "b")]), (2, &[("a", "c")]), (3, &[("a", "d")])]), &mut taken).unwrap();
+    head.take_record(&samples_record(&[(1, i64::MAX), (2, 7), (2, i64::MIN)]), &mut taken).unwrap();
+    head.take_chunk(HeadChunk { reference: 3, first: 0, last: i64::MAX }, &mut taken).unwrap();
+    let counts = head.finish(&mut taken).unwrap();
+    assert_eq!((counts.samples, counts.series_without_samples), (3, 0));
+    let points: Vec<_> = taken.series.iter().map(|series| (series.points.clone(), series.untimed)).collect();
+    assert_eq!(points, [(vec![], 1), (vec![(7_000_000, 7_000_000)], 1), (vec![], 1)]);
 }
 
 fn head_chunks(chunks: &[HeadChunk]) -> Vec<u8> {

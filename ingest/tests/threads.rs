@@ -140,7 +140,7 @@ fn captures() -> [Capture; 5] {
     let series = lines(&written(chronoxide_workload::Format::SeriesJson));
     [
         capture("text", Format::PrometheusText, text(&series, 1)),
-        capture("OpenMetrics", Format::OpenMetrics, text(&series, 1_000)),
+        capture("OpenMetrics", Format::OpenMetrics, [text(&series, 1_000), vec![b"# EOF".to_vec()]].concat()),
         capture("series JSON", Format::SeriesJson, series),
         capture("OTLP JSON", Format::OtlpJson, lines(&written(chronoxide_workload::Format::OtlpJson))),
         capture("OTLP protobuf", Format::OtlpProto, messages(&written(chronoxide_workload::Format::OtlpProto))),

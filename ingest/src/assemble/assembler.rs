@@ -76,6 +76,8 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) last_metadata: OwnedMetricMetadata,
     /// Times of the current series, if the input has them.
     pub(super) series_times: Vec<Times>,
+    /// Points of the current series whose times do not fit.
+    pub(super) untimed_points: u64,
     /// Window of the inputs since the last cut.
     input_window: InputWindow,
     /// Memory of a reader besides the assembler, in bytes.
@@ -118,6 +120,7 @@ impl<B: BlockSink> Assembler<B> {
             metadata_bytes: 0,
             last_metadata: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
+            untimed_points: 0,
             input_window: InputWindow::default(),
             outside_memory: 0,
             unchecked_len: 0,

@@ -24,6 +24,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         self.clear_point();
         self.metric.clear();
         self.series_times.clear();
+        self.untimed_points = 0;
         self.windows.metric_begins();
         self.check_memory_of_work()
     }
@@ -72,6 +73,11 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         Ok(())
     }
 
+    fn point_without_time(&mut self) -> Result<(), AssembleError> {
+        self.untimed_points += 1;
+        Ok(())
+    }
+
     fn series_ends(&mut self) -> Result<(), AssembleError> {
         if self.point.is_overfull {
             self.report.skipped.too_many_labels += 1;
@@ -83,6 +89,8 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         let own = point.list.iter().filter(|(key, _)| !metric.iter().any(|label| label.key == *key));
         labels.extend(own.filter_map(|&(_, label)| label));
 
+        self.report.points += self.untimed_points;
+        self.report.points_without_time += self.untimed_points;
         let times = std::mem::take(&mut self.series_times);
         let result = if times.is_empty() {
             self.insert([self.default_times()])

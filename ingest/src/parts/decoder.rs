@@ -61,8 +61,8 @@ impl PartsDecoder {
             }
             Self::SeriesJson => decode_series_json(record, &mut SeriesParts::new(parts, record.len())).ok()?,
             Self::Text(parser) => {
-                let (labels, time) = parser.parse(record)?;
-                parts.push_time(time);
+                let (labels, stamp) = parser.parse(record)?;
+                parts.push_stamp(stamp);
                 let mut series = SeriesParts::new(parts, record.len());
                 for (name, value) in labels {
                     series.label(name, value).ok()?;

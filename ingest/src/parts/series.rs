@@ -1,7 +1,11 @@
 //! Sink that keeps the labels of a series: [`SeriesParts`], and their iterator: [`Labels`].
 
 use super::bytes::{Parts, Reader, Span, TooMany};
+use crate::prometheus::text::{Stamp, Time};
 use crate::series::SeriesSink;
+
+/// Bit of the code of a time: the line has parts that only OpenMetrics has.
+const IS_OPEN_METRICS: u8 = 4;
 
 /// Sink that keeps the labels of one series.
 pub(super) struct SeriesParts<'p> {
@@ -25,6 +29,15 @@ impl SeriesSink for SeriesParts<'_> {
         self.parts.push_text(value);
         if self.parts.len() <= self.max_len { Ok(()) } else { Err(TooMany) }
     }
+
+    /// Refuses: parts of a series are labels only, so that its record is decoded where it is assembled.
+    fn points(&mut self, _: i64, _: i64) -> Result<(), TooMany> {
+        Err(TooMany)
+    }
+
+    fn point_without_time(&mut self) -> Result<(), TooMany> {
+        Err(TooMany)
+    }
 }
 
 /// Labels of a series in order of the record, as names and values.
@@ -41,10 +54,15 @@ impl<'p> Iterator for Labels<'p> {
 }
 
 impl Parts {
-    /// Appends the time of a sample, before its labels.
-    pub(super) fn push_time(&mut self, time: Option<i64>) {
-        self.codes.push(time.is_some().into());
-        self.codes.extend(time.unwrap_or_default().to_le_bytes());
+    /// Appends the stamp of a sample, before its labels.
+    pub(super) fn push_stamp(&mut self, stamp: Stamp) {
+        let (code, time) = match stamp.time {
+            Time::Absent => (0, 0),
+            Time::At(time) => (1, time),
+            Time::Unusable => (2, 0),
+        };
+        self.codes.push(code | if stamp.is_open_metrics { IS_OPEN_METRICS } else { 0 });
+        self.codes.extend(time.to_le_bytes());
     }
 
     /// Returns the labels of a series.
@@ -52,11 +70,15 @@ impl Parts {
         Labels(self.reader(series))
     }
 
-    /// Returns the labels and the time of a sample.
-    pub(crate) fn sample(&self, sample: &Span) -> (Labels<'_>, Option<i64>) {
+    /// Returns the labels and the stamp of a sample.
+    pub(crate) fn sample(&self, sample: &Span) -> (Labels<'_>, Stamp) {
         let mut reader = self.reader(sample);
-        let has_time = reader.byte() == Some(1);
-        let time = reader.array().map(i64::from_le_bytes).filter(|_| has_time);
-        (Labels(reader), time)
+        let code = reader.byte().unwrap_or_default();
+        let time = match (code & !IS_OPEN_METRICS, reader.array().map(i64::from_le_bytes)) {
+            (1, Some(time)) => Time::At(time),
+            (2, _) => Time::Unusable,
+            _ => Time::Absent,
+        };
+        (Labels(reader), Stamp { time, is_open_metrics: code & IS_OPEN_METRICS != 0 })
     }
 }

@@ -20,6 +20,8 @@ pub mod text;
 pub mod tsdb;
 pub mod wal;
 
+use crate::series::SeriesSink;
+
 pub(crate) use float::open_metrics_float;
 pub(crate) use kind::FamilyType;
 pub(crate) use label_pair::label_pair;
@@ -29,3 +31,12 @@ pub(crate) const NAME: &str = "__name__";
 
 /// Nanoseconds per millisecond.
 pub(crate) const MILLISECOND: i64 = 1_000_000;
+
+/// Gives a point at this time to `sink`.
+pub(crate) fn give_point<S: SeriesSink>(milliseconds: i64, sink: &mut S) -> Result<(), S::Error> {
+    match milliseconds.checked_mul(MILLISECOND) {
+        Some(time) => sink.points(time, time),
+        // Senders that write microseconds or nanoseconds for milliseconds are frequent. Labels are not wrong with them.
+        None => sink.point_without_time(),
+    }
+}

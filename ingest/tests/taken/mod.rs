@@ -10,6 +10,8 @@ use chronoxide_ingest::SeriesSink;
 pub struct Series {
     pub labels: Vec<(String, String)>,
     pub points: Vec<(i64, i64)>,
+    /// Number of points whose time is not usable.
+    pub untimed: usize,
 }
 
 /// Metadata that outlives what it was read from.
@@ -51,6 +53,11 @@ impl SeriesSink for Taken {
     fn label(&mut self, name: &str, value: &str) -> Result<(), Infallible> {
         let series = self.open.as_mut().expect("a series has begun");
         series.labels.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    fn point_without_time(&mut self) -> Result<(), Infallible> {
+        self.open.as_mut().expect("a series has begun").untimed += 1;
         Ok(())
     }
 

@@ -34,16 +34,4 @@ pub enum FamilyError {
         /// Reason.
         source: ProtoError,
     },
-    /// A timestamp does not fit into 64-bit nanoseconds.
-    #[error(
-        "metric {number} of the family {family:?} is at {milliseconds} ms, which is not between the years 1677 and 2262"
-    )]
-    TimeRange {
-        /// Name of the family.
-        family: String,
-        /// Number of the metric.
-        number: usize,
-        /// Timestamp.
-        milliseconds: i64,
-    },
 }

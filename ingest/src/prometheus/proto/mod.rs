@@ -20,7 +20,7 @@ pub use detect::looks_like_metric_families;
 pub use error::{ExpositionError, FamilyError};
 use message::{Metric, MetricFamily};
 
-use super::{FamilyType, MILLISECOND, NAME, open_metrics_float};
+use super::{FamilyType, NAME, give_point, open_metrics_float};
 use crate::series::SeriesSink;
 
 /// Decodes a metric family, without its length prefix, and gives its parts to `sink`. With `classic_histograms`,
@@ -44,14 +44,9 @@ pub fn decode_metric_family<S: SeriesSink>(
     for (number, &fields) in family.metrics.iter().enumerate() {
         let malformed = |source| FamilyError::Metric { family: family.name.to_owned(), number, source };
         let metric = Metric::parse(fields).map_err(malformed)?;
-        let milliseconds = metric.timestamp_ms;
-        let out_of_range = || FamilyError::TimeRange { family: family.name.to_owned(), number, milliseconds };
-        let time = match milliseconds {
-            // A missing field and 0 are equal in protobuf.
-            0 => None,
-            _ => Some(milliseconds.checked_mul(MILLISECOND).ok_or_else(out_of_range)?),
-        };
-        let mut series = MetricSeries { name: family.name, labels: &metric.labels, time, sink };
+        // A missing field and 0 are equal in protobuf.
+        let milliseconds = Some(metric.timestamp_ms).filter(|&milliseconds| milliseconds != 0);
+        let mut series = MetricSeries { name: family.name, labels: &metric.labels, milliseconds, sink };
         give(family_type, &metric, classic_histograms, &mut series).map_err(ExpositionError::Sink)?;
     }
     Ok(())
@@ -92,7 +87,7 @@ fn give<S: SeriesSink>(
 struct MetricSeries<'a, S> {
     name: &'a str,
     labels: &'a [(&'a str, &'a str)],
-    time: Option<i64>,
+    milliseconds: Option<i64>,
     sink: &'a mut S,
 }
 
@@ -112,8 +107,8 @@ impl<S: SeriesSink> MetricSeries<'_, S> {
         if let Some((name, value)) = label {
             sink.label(name, value)?;
         }
-        if let Some(time) = self.time {
-            sink.points(time, time)?;
+        if let Some(milliseconds) = self.milliseconds {
+            give_point(milliseconds, sink)?;
         }
         sink.series_ends()
     }

@@ -92,14 +92,6 @@ pub enum RequestError {
         /// Number of symbols.
         symbol_count: usize,
     },
-    /// A timestamp does not fit into 64-bit nanoseconds.
-    #[error("series {series} has a point at {milliseconds} ms, which is not between the years 1677 and 2262")]
-    TimeRange {
-        /// Number of the series.
-        series: usize,
-        /// Timestamp.
-        milliseconds: i64,
-    },
 }
 
 impl RequestError {

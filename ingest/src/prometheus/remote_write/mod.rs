@@ -22,7 +22,7 @@ pub use detect::looks_like_remote_write;
 pub use error::{RemoteWriteError, RequestError};
 use message::{MetadataV1, MetadataV2, Request, SeriesV1, SeriesV2, Symbols, Timestamps};
 
-use super::{FamilyType, MILLISECOND, NAME};
+use super::{FamilyType, NAME, give_point};
 use crate::protobuf::{Fields, ProtoError};
 use crate::series::SeriesSink;
 
@@ -69,8 +69,7 @@ fn version_1<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), R
     }
     for (number, &fields) in request.series_v1.iter().enumerate() {
         let part = parse("series", number, fields, SeriesV1::parse)?;
-        let times = times(number, &part.timestamps)?;
-        give(&part.labels, times, sink).map_err(RemoteWriteError::Sink)?;
+        give(&part.labels, &part.timestamps, sink).map_err(RemoteWriteError::Sink)?;
     }
     Ok(())
 }
@@ -80,7 +79,6 @@ fn version_2<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), R
     let mut last = None;
     for (number, &fields) in request.series_v2.iter().enumerate() {
         let part = parse("series", number, fields, SeriesV2::parse)?;
-        let times = times(number, &part.timestamps)?;
         let (pairs, []) = part.labels_refs.as_chunks::<2>() else {
             return Err(RequestError::OddRefs { series: number, count: part.labels_refs.len() }.into());
         };
@@ -101,7 +99,7 @@ fn version_2<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), R
                 last = Some(metadata);
             }
         }
-        give(&labels, times, sink).map_err(RemoteWriteError::Sink)?;
+        give(&labels, &part.timestamps, sink).map_err(RemoteWriteError::Sink)?;
     }
     Ok(())
 }
@@ -116,22 +114,14 @@ fn parse<'a, T>(
     parse(fields).map_err(|source| RequestError::Part { part, number, source })
 }
 
-/// Converts timestamps to nanoseconds, samples before histograms.
-fn times(series: usize, timestamps: &Timestamps) -> Result<Vec<i64>, RequestError> {
-    let nanoseconds = |&milliseconds: &i64| {
-        milliseconds.checked_mul(MILLISECOND).ok_or(RequestError::TimeRange { series, milliseconds })
-    };
-    timestamps.samples.iter().chain(&timestamps.histograms).map(nanoseconds).collect()
-}
-
-/// Gives a series to `sink`.
-fn give<S: SeriesSink>(labels: &[(&str, &str)], times: Vec<i64>, sink: &mut S) -> Result<(), S::Error> {
+/// Gives a series to `sink`, with the times of its samples before those of its histograms.
+fn give<S: SeriesSink>(labels: &[(&str, &str)], timestamps: &Timestamps, sink: &mut S) -> Result<(), S::Error> {
     sink.series_begins()?;
     for (name, value) in labels {
         sink.label(name, value)?;
     }
-    for time in times {
-        sink.points(time, time)?;
+    for &milliseconds in timestamps.samples.iter().chain(&timestamps.histograms) {
+        give_point(milliseconds, sink)?;
     }
     sink.series_ends()
 }

@@ -40,14 +40,6 @@ pub enum LineError {
         /// The name, cut if it is long.
         name: String,
     },
-    /// The timestamp is not within the 64-bit nanoseconds around 1970.
-    #[error("at byte {offset} of the line: the timestamp {text} is not between the years 1677 and 2262")]
-    TimestampRange {
-        /// Start of the timestamp.
-        offset: usize,
-        /// Text of the timestamp, truncated if it is long.
-        text: String,
-    },
     /// A value in braces, as OpenMetrics 2 has for histograms and summaries.
     #[error("at byte {offset} of the line: values in braces (OpenMetrics 2) are not supported")]
     CompositeValue {

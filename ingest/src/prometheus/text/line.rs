@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::cursor::{Cursor, Quoted, is_blank, shown};
 use super::error::LineError;
 use super::number::is_value;
-use super::timestamp::TimestampUnit;
+use super::timestamp::{Time, TimestampUnit};
 use crate::prometheus::{FamilyType, NAME};
 
 /// Maximum number of labels whose names are compared with each other.
@@ -46,8 +46,9 @@ pub(super) struct Sample {
     labels: Vec<Label>,
     /// Order of the labels by name.
     order: Vec<usize>,
-    /// Nanoseconds since 1970.
-    pub(super) time: Option<i64>,
+    pub(super) time: Time,
+    /// True if the line has parts that only OpenMetrics has: an exemplar, a start time, or a fraction of a timestamp.
+    pub(super) is_open_metrics: bool,
 }
 
 #[derive(Clone)]
@@ -70,7 +71,8 @@ impl Sample {
     fn clear(&mut self) {
         self.text.clear();
         self.labels.clear();
-        self.time = None;
+        self.time = Time::Absent;
+        self.is_open_metrics = false;
     }
 
     fn append(&mut self, text: &str) -> Range<usize> {
@@ -288,15 +290,20 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(), LineError> {
 /// Parses the rest after the value: `[timestamp] [st@start] {# {labels} value [timestamp]}`.
 fn rest_of_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sample) -> Result<(), LineError> {
     cursor.skip_blanks();
+    let before = cursor.rest();
     sample.time = timestamp(cursor, unit)?;
+    let token = before.split(|&byte| is_blank(byte)).next().unwrap_or_default();
+    sample.is_open_metrics = sample.time != Time::Absent && token.contains(&b'.');
     if let Some(start) = cursor.rest().strip_prefix(b"st@") {
         let offset = cursor.offset() + 3;
         let token = start.split(|&byte| is_blank(byte)).next().unwrap_or_default();
         unit.nanoseconds(token, offset)?;
         cursor.take_token();
         cursor.skip_blanks();
+        sample.is_open_metrics = true;
     }
     while cursor.take(b'#') {
+        sample.is_open_metrics = true;
         cursor.skip_blanks();
         if !cursor.take(b'{') {
             return Err(cursor.expected("the labels of an exemplar"));
@@ -311,14 +318,14 @@ fn rest_of_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sam
 }
 
 /// Parses a timestamp, if there is one.
-fn timestamp(cursor: &mut Cursor<'_>, unit: TimestampUnit) -> Result<Option<i64>, LineError> {
+fn timestamp(cursor: &mut Cursor<'_>, unit: TimestampUnit) -> Result<Time, LineError> {
     if matches!(cursor.peek(), None | Some(b'#')) || cursor.rest().starts_with(b"st@") {
-        return Ok(None);
+        return Ok(Time::Absent);
     }
     let offset = cursor.offset();
     let time = unit.nanoseconds(cursor.take_token(), offset)?;
     cursor.skip_blanks();
-    Ok(Some(time))
+    Ok(time)
 }
 
 /// Parses an unquoted name.

@@ -77,6 +77,7 @@ pub use error::{LineError, TextError};
 use family::Family;
 use floats::Floats;
 use line::{Fact, Line, Sample};
+pub(crate) use timestamp::Time;
 pub use timestamp::TimestampUnit;
 
 use super::FamilyType;
@@ -95,13 +96,22 @@ pub struct TextDecoder {
     floats: Floats,
     keeps_float_labels: bool,
     is_at_end: bool,
+    /// True if the text is known to be OpenMetrics, which must end with `# EOF`.
+    is_open_metrics: bool,
 }
 
 impl TextDecoder {
     /// Creates a decoder for timestamps in this unit.
     #[must_use]
     pub fn new(unit: TimestampUnit) -> Self {
-        Self { unit, ..Self::default() }
+        Self { unit, is_open_metrics: unit == TimestampUnit::Seconds, ..Self::default() }
+    }
+
+    /// Returns true if the text is OpenMetrics and its last line, `# EOF`, was not read: lines before it may be missing.
+    /// Without the format, exemplars, start times and fractions of timestamps show that it is OpenMetrics.
+    #[must_use]
+    pub fn lacks_end(&self) -> bool {
+        self.is_open_metrics && !self.is_at_end
     }
 
     /// Keeps the values of `le` and `quantile` as written.
@@ -118,6 +128,24 @@ impl TextDecoder {
     /// The line is malformed: nothing of it went to the sink, and decoding can continue with the next line. Or the sink
     /// refuses a part.
     pub fn line<S: SeriesSink>(&mut self, line: &[u8], sink: &mut S) -> Result<(), TextError<S::Error>> {
+        self.decode(line, false, sink)
+    }
+
+    /// Decodes the last line of an input, which has no line break. A timestamp that lacks digits is not used.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`line`](Self::line).
+    pub fn last_line<S: SeriesSink>(&mut self, line: &[u8], sink: &mut S) -> Result<(), TextError<S::Error>> {
+        self.decode(line, true, sink)
+    }
+
+    fn decode<S: SeriesSink>(
+        &mut self,
+        line: &[u8],
+        is_unterminated: bool,
+        sink: &mut S,
+    ) -> Result<(), TextError<S::Error>> {
         let line = without_break(line);
         if self.is_at_end {
             let is_blank = line.trim_ascii().is_empty();
@@ -143,7 +171,9 @@ impl TextDecoder {
             Line::Sample => {
                 self.give_metadata(sink)?;
                 let float_label = self.float_label();
-                give(self.sample.labels(), self.sample.time, float_label, &mut self.floats, sink)
+                self.is_open_metrics |= self.sample.is_open_metrics;
+                let time = if is_unterminated { self.sample.time.at_end() } else { self.sample.time };
+                give(self.sample.labels(), time, float_label, &mut self.floats, sink)
                     .map_err(TextError::Sink)
             }
         }
@@ -153,12 +183,13 @@ impl TextDecoder {
     pub(crate) fn sample<'a, S: SeriesSink>(
         &mut self,
         labels: impl Iterator<Item = (&'a str, &'a str)>,
-        time: Option<i64>,
+        Stamp { time, is_open_metrics }: Stamp,
         sink: &mut S,
     ) -> Result<(), TextError<S::Error>> {
         if self.is_at_end {
             return Err(TextError::Line(LineError::AfterEnd));
         }
+        self.is_open_metrics |= is_open_metrics;
         self.give_metadata(sink)?;
         let float_label = self.float_label();
         give(labels, time, float_label, &mut self.floats, sink).map_err(TextError::Sink)
@@ -172,12 +203,6 @@ impl TextDecoder {
             FamilyType::Summary => "quantile",
             _ => "",
         }
-    }
-
-    /// Returns true if a line is a sample with a timestamp, without decoding it.
-    pub fn has_time(&mut self, line: &[u8]) -> bool {
-        let parsed = Line::parse(line.trim_ascii_end(), self.unit, &mut self.sample);
-        matches!(parsed, Ok(Line::Sample)) && self.sample.time.is_some()
     }
 
     /// Gives `sink` the metadata of the last family. The text need not end with `# EOF`.
@@ -199,6 +224,15 @@ impl TextDecoder {
     }
 }
 
+/// Facts of a sample besides its labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Time of the sample.
+    pub(crate) time: Time,
+    /// True if the line has parts that only OpenMetrics has.
+    pub(crate) is_open_metrics: bool,
+}
+
 /// Parser of single lines, without the lines before them.
 #[derive(Default)]
 pub(crate) struct SampleParser {
@@ -212,11 +246,12 @@ impl SampleParser {
         Self { unit, ..Self::default() }
     }
 
-    /// Returns the labels and the time of a sample, for [`TextDecoder::sample`]. Returns `None` if the line is
+    /// Returns the labels and the stamp of a sample, for [`TextDecoder::sample`]. Returns `None` if the line is
     /// malformed or not a sample.
-    pub(crate) fn parse(&mut self, line: &[u8]) -> Option<(impl Iterator<Item = (&str, &str)>, Option<i64>)> {
+    pub(crate) fn parse(&mut self, line: &[u8]) -> Option<(impl Iterator<Item = (&str, &str)>, Stamp)> {
         let parsed = Line::parse(without_break(line), self.unit, &mut self.sample);
-        matches!(parsed, Ok(Line::Sample)).then(|| (self.sample.labels(), self.sample.time))
+        let stamp = Stamp { time: self.sample.time, is_open_metrics: self.sample.is_open_metrics };
+        matches!(parsed, Ok(Line::Sample)).then(|| (self.sample.labels(), stamp))
     }
 }
 
@@ -229,7 +264,7 @@ fn without_break(line: &[u8]) -> &[u8] {
 /// Gives a sample to `sink`. The value of `float_label` is formatted like in Prometheus, if it is a float.
 fn give<'a, S: SeriesSink>(
     labels: impl Iterator<Item = (&'a str, &'a str)>,
-    time: Option<i64>,
+    time: Time,
     float_label: &str,
     floats: &mut Floats,
     sink: &mut S,
@@ -239,8 +274,10 @@ fn give<'a, S: SeriesSink>(
         let value = if name == float_label { floats.formatted(value) } else { value };
         sink.label(name, value)?;
     }
-    if let Some(time) = time {
-        sink.points(time, time)?;
+    match time {
+        Time::Absent => {}
+        Time::At(time) => sink.points(time, time)?,
+        Time::Unusable => sink.point_without_time()?,
     }
     sink.series_ends()
 }

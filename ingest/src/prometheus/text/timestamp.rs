@@ -19,12 +19,37 @@ pub enum TimestampUnit {
     ByShape,
 }
 
+/// Time of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// The line has no timestamp.
+    #[default]
+    Absent,
+    /// Nanoseconds since 1970.
+    At(i64),
+    /// The timestamp does not fit into 64-bit nanoseconds, or its last digits may be missing.
+    Unusable,
+}
+
+/// A timestamp of today that lacks digits before its decimal point is earlier: 10^9 seconds are in the year 2001.
+const LEAST_COMPLETE: i64 = 1_000_000_000_000_000_000;
+
+impl Time {
+    /// Returns the time of a line that ends without a line break, where the end of the input may have cut it.
+    pub(super) fn at_end(self) -> Self {
+        match self {
+            Self::At(time) if time < LEAST_COMPLETE => Self::Unusable,
+            time => time,
+        }
+    }
+}
+
 /// Integers from here on are milliseconds.
 const LEAST_MILLISECONDS: i64 = 100_000_000_000;
 
 impl TimestampUnit {
     /// Returns the timestamp in nanoseconds since 1970, truncated.
-    pub(super) fn nanoseconds(self, token: &[u8], offset: usize) -> Result<i64, LineError> {
+    pub(super) fn nanoseconds(self, token: &[u8], offset: usize) -> Result<Time, LineError> {
         let expected = |expected| LineError::Expected { offset, expected, found: format!("{:?}", shown(token)) };
         let decimal = std::str::from_utf8(token).ok().and_then(Decimal::parse);
         let is_plain = decimal.as_ref().is_some_and(Decimal::is_plain);
@@ -40,7 +65,7 @@ impl TimestampUnit {
                 (decimal, shift)
             }
         };
-        decimal.scaled(shift).ok_or_else(|| LineError::TimestampRange { offset, text: shown(token) })
+        Ok(decimal.scaled(shift).map_or(Time::Unusable, Time::At))
     }
 }
 
@@ -51,20 +76,21 @@ mod tests {
     #[test]
     fn the_unit_is_as_asked_for_or_as_it_looks() {
         use TimestampUnit::{ByShape, Milliseconds, Seconds};
+        const OUT: Option<i64> = Some(i64::MAX);
         for (unit, text, expected) in [
             (Milliseconds, "1395066363000", Some(1_395_066_363_000_000_000)),
             (Milliseconds, "-3982045", Some(-3_982_045_000_000)),
             (Milliseconds, "7", Some(7_000_000)),
             (Milliseconds, "7.5", None),
             (Milliseconds, "7e5", None),
-            (Milliseconds, "9223372036855", None),
+            (Milliseconds, "9223372036855", OUT),
             (Seconds, "1395066363", Some(1_395_066_363_000_000_000)),
-            (Seconds, "1395066363000", None),
+            (Seconds, "1395066363000", OUT),
             (ByShape, "1395066363", Some(1_395_066_363_000_000_000)),
             (ByShape, "1395066363000", Some(1_395_066_363_000_000_000)),
             (ByShape, "1395066363.25", Some(1_395_066_363_250_000_000)),
             (ByShape, "1.395066363e9", Some(1_395_066_363_000_000_000)),
-            (ByShape, "1.395066363e12", None),
+            (ByShape, "1.395066363e12", OUT),
             (ByShape, "100000000000", Some(100_000_000_000_000_000)),
             (ByShape, "-100000000000", Some(-100_000_000_000_000_000)),
             (ByShape, "99999999999", None),
@@ -72,6 +98,7 @@ mod tests {
             (ByShape, "NaN", None),
             (ByShape, "", None),
         ] {
+            let expected = expected.map(|time| if time == i64::MAX { Time::Unusable } else { Time::At(time) });
             assert_eq!(unit.nanoseconds(text.as_bytes(), 0).ok(), expected, "{unit:?} {text}");
         }
     }

@@ -93,15 +93,4 @@ pub enum TsdbBlockError {
         /// Number of the symbol.
         symbol: u64,
     },
-    /// A timestamp does not fit into 64-bit nanoseconds.
-    #[error(
-        "the series at byte {offset} of the index has a chunk at {milliseconds} ms, which is not between the years 1677 \
-         and 2262"
-    )]
-    TimeRange {
-        /// Start of the series.
-        offset: u64,
-        /// Timestamp.
-        milliseconds: i64,
-    },
 }

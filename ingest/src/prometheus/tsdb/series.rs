@@ -20,8 +20,8 @@ pub(super) struct Entry {
     length: Vec<u8>,
     /// References to names and values.
     labels: Vec<(u64, u64)>,
-    /// First and last time of each chunk, in nanoseconds.
-    chunks: Vec<(i64, i64)>,
+    /// First and last time of each chunk, in nanoseconds, or `None` if one is out of range.
+    chunks: Vec<Option<(i64, i64)>>,
 }
 
 impl Entry {
@@ -71,7 +71,7 @@ impl Entry {
 
     /// Parses the bytes, which start at `start`.
     fn parse(&mut self, start: u64) -> Result<(), TsdbBlockError> {
-        let Self { offset, bytes, labels, chunks, .. } = self;
+        let Self { bytes, labels, chunks, .. } = self;
         let mut fields = Fields::new(bytes, start);
         labels.clear();
         for _ in 0..fields.uvarint()? {
@@ -92,11 +92,7 @@ impl Entry {
             if max < min {
                 return Err(TsdbBlockError::Damaged { offset: place, reason: "chunk ends before it starts" });
             }
-            let nanoseconds = |milliseconds: i64| {
-                let out_of_range = TsdbBlockError::TimeRange { offset: *offset, milliseconds };
-                milliseconds.checked_mul(MILLISECOND).ok_or(out_of_range)
-            };
-            chunks.push((nanoseconds(min)?, nanoseconds(max)?));
+            chunks.push(min.checked_mul(MILLISECOND).zip(max.checked_mul(MILLISECOND)));
             last = Some(max);
         }
         if fields.is_empty() {
@@ -116,8 +112,11 @@ impl Entry {
             // Both exist: they were checked when the series was read.
             sink.label(symbols.get(name).unwrap_or_default(), symbols.get(value).unwrap_or_default())?;
         }
-        for &(first, last) in &self.chunks {
-            sink.points(first, last)?;
+        for chunk in &self.chunks {
+            match *chunk {
+                Some((first, last)) => sink.points(first, last)?,
+                None => sink.point_without_time()?,
+            }
         }
         sink.series_ends()
     }

@@ -125,14 +125,6 @@ pub enum RecordError {
         /// Reason.
         reason: &'static str,
     },
-    /// A time is not within the 64-bit nanoseconds around 1970.
-    #[error("a sample of series {reference} is at {milliseconds} ms, which is not between the years 1677 and 2262")]
-    TimeRange {
-        /// The reference of the series.
-        reference: u64,
-        /// The time.
-        milliseconds: i64,
-    },
     /// The labels of a series are not a labelset.
     #[error("series {reference} has labels that cannot be stored")]
     Labels {

@@ -39,6 +39,8 @@ struct HeadSeries {
     labels: Option<StoreRef>,
     /// First and last time that was not given to the sink yet, in nanoseconds.
     times: Option<(i64, i64)>,
+    /// True if a time that was not given to the sink yet does not fit into nanoseconds.
+    has_unusable_time: bool,
     /// True if times were given to the sink.
     was_given: bool,
 }
@@ -97,11 +99,13 @@ impl Head {
         let known = decode_wal_record(record, |entry| match entry {
             WalEntry::Series { reference, labels } => self.define(reference, labels, sink),
             WalEntry::Sample { reference, milliseconds } => {
-                let time = nanoseconds(reference, milliseconds)?;
                 match self.position(reference) {
                     Some(position) => {
                         self.counts.samples += 1;
-                        self.extend(position, time, sink)
+                        match milliseconds.checked_mul(MILLISECOND) {
+                            Some(time) => self.extend(position, time, sink),
+                            None => Ok(self.extend_without_time(position)),
+                        }
                     }
                     None => {
                         self.counts.unknown_samples += 1;
@@ -125,12 +129,15 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// The time of the chunk is out of range, or the sink refuses a part.
+    /// The sink refuses a part.
     pub fn take_chunk<S: SeriesSink>(&mut self, chunk: HeadChunk, sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let HeadChunk { reference, first, last } = chunk;
-        let (first, last) = (nanoseconds(reference, first)?, nanoseconds(reference, last)?);
         let Some(position) = self.position(reference) else {
             self.counts.unknown_chunks += 1;
+            return Ok(());
+        };
+        let Some((first, last)) = first.checked_mul(MILLISECOND).zip(last.checked_mul(MILLISECOND)) else {
+            self.extend_without_time(position);
             return Ok(());
         };
         self.extend(position, first, sink)?;
@@ -200,7 +207,7 @@ impl Head {
         }
         let position = u32::try_from(self.series.len())
             .map_err(|_| unstorable(LabelError::Full { what: chronoxide_labels::Counted::Series }))?;
-        self.series.push(HeadSeries { labels, times: None, was_given: false });
+        self.series.push(HeadSeries { labels, times: None, has_unusable_time: false, was_given: false });
         self.positions.insert(reference, position);
         Ok(())
     }
@@ -222,6 +229,13 @@ impl Head {
         Ok(())
     }
 
+    /// Adds a time that does not fit into nanoseconds to a series.
+    fn extend_without_time(&mut self, position: usize) {
+        if let Some(series) = self.series.get_mut(position) {
+            series.has_unusable_time = true;
+        }
+    }
+
     fn is_in_window(&self, time: i64, other: i64) -> bool {
         self.window.is_none_or(|window| {
             let number = |time: i64| i128::from(time).div_euclid(i128::from(window.get()));
@@ -232,7 +246,10 @@ impl Head {
     /// Gives a series and its times to the sink, if it has any.
     fn give<S: SeriesSink>(&mut self, position: usize, sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let Some(series) = self.series.get_mut(position) else { return Ok(()) };
-        let Some((first, last)) = series.times.take() else { return Ok(()) };
+        let (times, has_unusable_time) = (series.times.take(), std::mem::take(&mut series.has_unusable_time));
+        if times.is_none() && !has_unusable_time {
+            return Ok(());
+        }
         series.was_given = true;
         let Some(labels) = series.labels else { return Ok(()) };
         sink.series_begins().map_err(HeadError::Sink)?;
@@ -246,7 +263,12 @@ impl Head {
         if let Some(error) = refused {
             return Err(HeadError::Sink(error));
         }
-        sink.points(first, last).map_err(HeadError::Sink)?;
+        if let Some((first, last)) = times {
+            sink.points(first, last).map_err(HeadError::Sink)?;
+        }
+        if has_unusable_time {
+            sink.point_without_time().map_err(HeadError::Sink)?;
+        }
         sink.series_ends().map_err(HeadError::Sink)
     }
 
@@ -280,8 +302,4 @@ impl Head {
         self.last_said = Some((family.to_owned(), metric_type, unit.to_owned(), help.to_owned()));
         Ok(())
     }
-}
-
-fn nanoseconds(reference: u64, milliseconds: i64) -> Result<i64, RecordError> {
-    milliseconds.checked_mul(MILLISECOND).ok_or(RecordError::TimeRange { reference, milliseconds })
 }
