@@ -1,6 +1,9 @@
 //! Series as JSON objects of label names and values, as in responses of Prometheus's series API.
 //!
-//! If an object has a name twice, the last value wins, as in most JSON readers.
+//! If an object has a name twice, the last value wins, as in most JSON readers. A number in the field `series_ref`, which
+//! exports of blocks have, is not a label. The labels may be an object in the field `metric`, as in exports of
+//! VictoriaMetrics and in results of queries, or `labels`, as in exports of blocks; fields after it are skipped, except
+//! for the times in `timestamps`.
 //!
 //! ```
 //! use chronoxide_ingest::{SeriesSink, series_json::decode_series_json};
@@ -25,11 +28,21 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
 
 use crate::error::DecodeError;
 use crate::otlp::Text;
+use crate::prometheus::give_point;
 use crate::series::SeriesSink;
+
+/// Field of exports with the ref of a series in its block.
+pub(crate) const SERIES_REF: &str = "series_ref";
+
+/// Fields that hold the labels of a series as an object.
+pub(crate) const WRAPPERS: [&str; 2] = ["metric", "labels"];
+
+/// Field with the times of the samples of a series, in milliseconds.
+const TIMESTAMPS: &str = "timestamps";
 
 /// Decodes one JSON object of label names and values, and gives its labels to `sink`.
 ///
@@ -50,6 +63,7 @@ pub fn decode_series_json<S: SeriesSink>(bytes: &[u8], sink: &mut S) -> Result<(
     }
 }
 
+/// Object of labels, or object whose field `metric` or `labels` is one.
 struct Series<'s, S: SeriesSink> {
     sink: &'s mut S,
     failure: &'s mut Option<S::Error>,
@@ -71,14 +85,90 @@ impl<'de, S: SeriesSink> Visitor<'de> for Series<'_, S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { sink, failure } = self;
+        let mut is_wrapped = false;
         while let Some(name) = map.next_key_seed(Text)? {
-            let value = map.next_value_seed(Text)?;
-            if let Err(failure) = self.sink.label(&name, &value) {
-                *self.failure = Some(failure);
-                return Err(A::Error::custom("stopped by the sink"));
+            if is_wrapped {
+                rest_of_wrapper(&name, &mut map, sink, failure)?;
+                continue;
             }
+            is_wrapped = map.next_value_seed(Field { name: &name, sink: &mut *sink, failure: &mut *failure })?;
         }
         Ok(())
+    }
+}
+
+/// Reads a field behind the labels of a series: times of its samples, or a field without a meaning here.
+fn rest_of_wrapper<'de, S: SeriesSink, A: MapAccess<'de>>(
+    name: &str,
+    map: &mut A,
+    sink: &mut S,
+    failure: &mut Option<S::Error>,
+) -> Result<(), A::Error> {
+    if name != TIMESTAMPS {
+        return map.next_value::<IgnoredAny>().map(drop);
+    }
+    for milliseconds in map.next_value::<Vec<i64>>()? {
+        give_point(milliseconds, sink).map_err(|error| stopped(failure, error))?;
+    }
+    Ok(())
+}
+
+/// Keeps the error of the sink, and returns the one that ends the decoding.
+fn stopped<E, F: Error>(failure: &mut Option<E>, error: E) -> F {
+    *failure = Some(error);
+    F::custom("stopped by the sink")
+}
+
+/// Field of an object. Its value is true if the field holds the labels of the series.
+struct Field<'s, 'n, S: SeriesSink> {
+    name: &'n str,
+    sink: &'s mut S,
+    failure: &'s mut Option<S::Error>,
+}
+
+impl<'de, S: SeriesSink> DeserializeSeed<'de> for Field<'_, '_, S> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, S: SeriesSink> Visitor<'de> for Field<'_, '_, S> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<bool, E> {
+        let Self { name, sink, failure } = self;
+        sink.label(name, value).map_err(|error| stopped(failure, error))?;
+        Ok(false)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<bool, E> {
+        self.visit_str("")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<bool, E> {
+        match self.name {
+            SERIES_REF => Ok(false),
+            _ => Err(E::invalid_type(Unexpected::Unsigned(number), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        if !WRAPPERS.contains(&self.name) {
+            return Err(A::Error::invalid_type(Unexpected::Map, &self));
+        }
+        let Self { sink, failure, .. } = self;
+        while let Some(name) = map.next_key_seed(Text)? {
+            let value = map.next_value_seed(Text)?;
+            sink.label(&name, &value).map_err(|error| stopped(failure, error))?;
+        }
+        Ok(true)
     }
 }
 
@@ -87,6 +177,47 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+
+    /// Sink that keeps labels and times as texts.
+    #[derive(Default)]
+    struct Texts(Vec<String>);
+
+    impl SeriesSink for Texts {
+        type Error = Infallible;
+
+        fn label(&mut self, name: &str, value: &str) -> Result<(), Infallible> {
+            self.0.push(format!("{name}={value}"));
+            Ok(())
+        }
+
+        fn points(&mut self, first: i64, _: i64) -> Result<(), Infallible> {
+            self.0.push(first.to_string());
+            Ok(())
+        }
+
+        fn point_without_time(&mut self) -> Result<(), Infallible> {
+            self.0.push("no time".to_owned());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn labels_are_found_in_the_shapes_of_exports() {
+        for (bytes, expected) in [
+            (r#"{"series_ref":7,"a":"b","c":null}"#, "a=b c="),
+            (r#"{"series_ref":"7","a":"b"}"#, "series_ref=7 a=b"),
+            (r#"{"series_ref":0,"labels":{"a":"b"}}"#, "a=b"),
+            (r#"{"metric":{"a":"b","metric":"x"},"values":[1,null],"timestamps":[1,2]}"#, "a=b metric=x 1000000 2000000"),
+            (r#"{"metric":{"a":"b"},"value":[1549891472.01,"1"]}"#, "a=b"),
+            (r#"{"metric":{"a":"b"},"timestamps":[9223372036854775807]}"#, "a=b no time"),
+            (r#"{"metric":"m","labels":"l"}"#, "metric=m labels=l"),
+            (r#"{"metric":{}}"#, ""),
+        ] {
+            let mut texts = Texts::default();
+            decode_series_json(bytes.as_bytes(), &mut texts).unwrap_or_else(|error| panic!("{bytes}: {error}"));
+            assert_eq!(texts.0.join(" "), expected, "{bytes}");
+        }
+    }
 
     struct Nothing;
 
@@ -104,6 +235,10 @@ mod tests {
             (b"1", "an object of label to value"),
             (br#"{"a":1}"#, "expected a string"),
             (br#"{"a":{}}"#, "expected a string"),
+            (br#"{"series_ref":-1,"a":"b"}"#, "expected a string"),
+            (br#"{"series_ref":{},"a":"b"}"#, "expected a string"),
+            (br#"{"metric":{"a":1}}"#, "expected a string"),
+            (br#"{"metric":{"a":"b"},"timestamps":["x"]}"#, "invalid type"),
             (br#"{"a":"b""#, "EOF"),
             (br#"{"a":"b"} {"#, "trailing characters"),
             (b"", "EOF"),

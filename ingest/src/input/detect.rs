@@ -8,6 +8,7 @@ use crate::otlp::looks_like_request;
 use crate::prometheus::proto::looks_like_metric_families;
 use crate::prometheus::remote_write::looks_like_remote_write;
 use crate::prometheus::text::looks_like_text;
+use crate::series_json::{SERIES_REF, WRAPPERS};
 
 /// Format of the records of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -234,6 +235,15 @@ impl Scan<'_> {
                         return series;
                     }
                 }
+                (name, Some(b'{')) if WRAPPERS.iter().any(|wrapper| wrapper.as_bytes() == name) => return series,
+                // An export of a block.
+                (name, Some(b'0'..=b'9')) if name == SERIES_REF.as_bytes() => {
+                    let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    self.rest = self.rest.get(digits..).unwrap_or_default();
+                    if self.token() != Some(b',') {
+                        return series;
+                    }
+                }
                 (b"data", Some(b'[' | b'n')) => return Ok((Format::SeriesJson, Framing::Response)),
                 // Some servers of this API add fields before the data, for example whether it is partial.
                 _ if has_status => return Ok((Format::SeriesJson, Framing::Response)),
@@ -266,6 +276,10 @@ mod tests {
             (r#"{"resourceMetrics":[]}"#, OTLP),
             ("\n { \"resource_metrics\" : [", OTLP),
             (r#"{"a":"b"}"#, LINES),
+            (r#"{"series_ref":17,"a":"b"}"#, LINES),
+            (r#"{"series_ref":17,"labels":{"a":"b"}}"#, LINES),
+            (r#"{"metric":{"__name__":"up"},"values":[1],"timestamps":[1]}"#, LINES),
+            (r#"{"series_ref":17,"a":1}"#, Err("JSON, but neither OTLP metrics nor series")),
             (r#"{"data":"[","status":"success"}"#, LINES),
             (r#"{"a\"":"}\\","resourceMetrics":"no"}"#, OTLP),
             (r#"{"a":"cut off"#, LINES),
