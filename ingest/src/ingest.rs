@@ -322,7 +322,7 @@ impl<B: BlockSink> Ingest<B> {
     /// Returns the number of records so far, including skipped ones.
     fn seen(&self) -> u64 {
         let report = self.assembler.report();
-        report.records + report.skipped.broken_records + report.torn_records
+        report.records + report.skipped.broken_records + report.torn_records + report.cut_starts
     }
 
     /// Returns how the records of an input are decoded ahead.
@@ -374,6 +374,12 @@ impl<B: BlockSink> Ingest<B> {
             RecordContent::Unterminated(bytes) => (bytes, true),
             RecordContent::Torn { len, expected } => {
                 self.torn(record, len, expected, input);
+                return Ok(());
+            }
+            RecordContent::CutStart { len } => {
+                let report = self.assembler.report_mut();
+                report.cut_starts += 1;
+                report.warn(Warning::CutStart { input: input.to_owned(), len });
                 return Ok(());
             }
             RecordContent::TooLong => {

@@ -72,6 +72,8 @@ pub struct Report {
     pub blank_lines: u64,
     /// Inputs that end within a record.
     pub torn_records: u64,
+    /// Inputs that begin with bytes that are not a record.
+    pub cut_starts: u64,
     /// Compressed inputs that end within the stream.
     pub truncated_inputs: u64,
     /// First 20 warnings.
@@ -143,6 +145,13 @@ pub enum Warning {
         len: u64,
         /// Length of the record, if its length prefix was read.
         expected: Option<u64>,
+    },
+    /// An input begins with bytes that are not a record.
+    CutStart {
+        /// Name of the input.
+        input: String,
+        /// Number of the bytes.
+        len: u64,
     },
     /// A compressed input ends within the stream.
     TruncatedInput {
@@ -248,6 +257,11 @@ impl fmt::Display for Warning {
                 f,
                 "{input}: record {number} at byte {offset} is cut off at the end of the input: its length prefix is \
                  {expected}, but {len} bytes follow; skipped these bytes, with any records among them"
+            ),
+            Self::CutStart { input, len } => write!(
+                f,
+                "{input}: the start is cut off or damaged: skipped {} before the first whole record (line 1 on)",
+                size(*len)
             ),
             Self::TruncatedInput { input, offset } => write!(
                 f,

@@ -34,6 +34,7 @@ enum Kind {
     Whole,
     Unterminated,
     Torn { len: u64, expected: Option<u64> },
+    CutStart { len: u64 },
     TooLong,
     Damaged,
 }
@@ -52,6 +53,7 @@ impl Batch {
             RecordContent::Whole(bytes) => (Kind::Whole, bytes),
             RecordContent::Unterminated(bytes) => (Kind::Unterminated, bytes),
             RecordContent::Torn { len, expected } => (Kind::Torn { len, expected }, &[]),
+            RecordContent::CutStart { len } => (Kind::CutStart { len }, &[]),
             RecordContent::TooLong => (Kind::TooLong, &[]),
             RecordContent::Damaged(reason) => (Kind::Damaged, reason.as_bytes()),
         };
@@ -98,6 +100,7 @@ impl Batch {
                 Kind::Whole => RecordContent::Whole(bytes),
                 Kind::Unterminated => RecordContent::Unterminated(bytes),
                 Kind::Torn { len, expected } => RecordContent::Torn { len, expected },
+                Kind::CutStart { len } => RecordContent::CutStart { len },
                 Kind::TooLong => RecordContent::TooLong,
                 Kind::Damaged => RecordContent::Damaged(str::from_utf8(bytes).unwrap_or_default()),
             };

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `source` | [`Source`], a file or standard input, decompressed, that knows its position |
 //! | `detect` | detection of [`Format`] and framing |
+//! | `start` | first record of content that begins with cut or damaged bytes |
 //! | `record` | [`Records`], the records of an input |
 //! | `found` | results of reading a record |
 //! | `ahead` | reading on a separate thread, and decoding on others |
@@ -34,6 +35,7 @@ mod lines;
 mod messages;
 mod record;
 mod source;
+mod start;
 mod values;
 mod workers;
 

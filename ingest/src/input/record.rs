@@ -7,6 +7,7 @@ use super::elements::Elements;
 use super::found::Found;
 use super::messages::Messages;
 use super::source::Source;
+use super::start::{Start, find_start};
 use super::{chunks, frames, lines, values};
 use crate::error::IngestError;
 
@@ -35,6 +36,11 @@ pub enum RecordContent<'a> {
         /// Length of the record, if its length prefix was read.
         expected: Option<u64>,
     },
+    /// Bytes before the first record that are not one.
+    CutStart {
+        /// Number of the bytes.
+        len: u64,
+    },
     /// Record that is longer than the limit. Its bytes were not kept.
     TooLong,
     /// Record that cannot be decompressed, with the reason.
@@ -49,30 +55,53 @@ pub struct Records {
     elements: Elements,
     messages: Messages,
     max_len: usize,
+    /// Bytes before the first record, until they are reported.
+    cut_start: u64,
     number: u64,
     blank_lines: u64,
     buffer: Vec<u8>,
 }
 
+/// Maximum length of the rest of a record at the start of a file. The examined bytes are in memory.
+const MAX_HEAD_LEN: usize = 4 << 20;
+
 impl Records {
-    /// Creates a reader. Without a format, it is detected by the first bytes. Records of more than `max_len` bytes are
+    /// Creates a reader. Without a format, it is detected by the first records. Bytes before the first record of a file
+    /// with records on lines are skipped and reported as [`CutStart`](RecordContent::CutStart). Records of more than `max_len` bytes are
     /// skipped and reported as [`TooLong`](RecordContent::TooLong).
     ///
     /// # Errors
     ///
     /// No format is given and none is recognized, or the input is a block.
-    pub fn new(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
+    pub fn new(mut source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
         if source.head().starts_with(&MAGIC) {
             let found = "this is a Chronoxide block, not a capture (use chronoxide-compact to merge blocks)";
             return Err(IngestError::UnknownFormat { input: source.name().to_owned(), found });
         }
-        let (format, framing) = match format {
-            None => detect::detect(source.head())
-                .map_err(|found| IngestError::UnknownFormat { input: source.name().to_owned(), found })?,
-            Some(format) => (format, detect::framing(format, source.head())),
+        let (start, nul_count) = match format {
+            // The first line of text is a malformed record if the format is known.
+            None | Some(Format::OtlpJson | Format::SeriesJson) => damaged_start(&mut source, max_len)?,
+            Some(_) => (None, 0),
         };
+        let start = start.filter(|start| format.is_none_or(|format| format == start.format));
+        let unknown = |found| IngestError::UnknownFormat { input: source.name().to_owned(), found };
+        let (format, framing) = match (format, start) {
+            (_, Some(start)) => (start.format, Framing::Lines),
+            (None, None) if nul_count > 0 && source.head().is_empty() => return Err(unknown("nothing but NUL bytes")),
+            (None, None) => detect::detect(source.head()).map_err(unknown)?,
+            (Some(format), None) => (format, detect::framing(format, source.head())),
+        };
+        let cut_len = start.map_or(0, |start| start.offset);
+        source.consume(cut_len);
+        // Empty messages of length-prefixed content are zeros too.
+        let cut_start = if framing == Framing::Lines { nul_count + cut_len as u64 } else { 0 };
         let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
-        Ok(Self { source, format, framing, elements, messages, max_len, number: 0, blank_lines: 0, buffer })
+        Ok(Self { source, format, framing, elements, messages, max_len, cut_start, number: 0, blank_lines: 0, buffer })
+    }
+
+    /// Returns true if the input is read at any position: its records are parts of it, and have no meaning.
+    pub(crate) fn needs_random_access(&self) -> bool {
+        self.framing == Framing::Chunks
     }
 
     /// Returns the format of the records.
@@ -104,6 +133,11 @@ impl Records {
     ///
     /// The input cannot be read or decompressed, or the JSON between the elements of an array is malformed.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, IngestError> {
+        if self.cut_start > 0 {
+            let content = RecordContent::CutStart { len: std::mem::take(&mut self.cut_start) };
+            self.number += 1;
+            return Ok(Some(Record { number: self.number, offset: 0, content }));
+        }
         let (offset, found) = loop {
             self.buffer.clear();
             let (offset, found) = match self.framing {
@@ -152,4 +186,24 @@ impl Records {
         };
         Ok(Some(Record { number: self.number, offset, content }))
     }
+}
+
+/// Finds the first record of content that begins with damaged bytes. Returns also the number of NUL bytes that were
+/// passed over.
+fn damaged_start(source: &mut Source, max_len: usize) -> Result<(Option<Start>, u64), IngestError> {
+    let nul_count = source.pass_nul_bytes()?;
+    loop {
+        let head = source.head();
+        let start = find_start(head);
+        // The rest of a long record has no line break among the first bytes.
+        let may_be_rest = detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len) && is_part_of_line(head);
+        if start.is_some() || !may_be_rest || !source.extend_head()? {
+            return Ok((start, nul_count));
+        }
+    }
+}
+
+/// Returns true if bytes are text without a line break.
+fn is_part_of_line(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte >= b' ' || byte == b'\t')
 }

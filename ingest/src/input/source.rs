@@ -274,6 +274,32 @@ impl Source {
         first.get_ref().get(first.position() as usize..).unwrap_or_default()
     }
 
+    /// Reads more of the head, up to twice its length. Returns false at the end of the content.
+    pub(super) fn extend_head(&mut self) -> Result<bool, IngestError> {
+        let (first, rest) = self.reader.get_mut();
+        let mut head = std::mem::take(first.get_mut());
+        let before = head.len();
+        let result = rest.take(before as u64).read_to_end(&mut head);
+        let is_longer = head.len() > before;
+        *self.reader.get_mut().0.get_mut() = head;
+        self.survive(result)?;
+        Ok(is_longer)
+    }
+
+    /// Passes over heads of nothing but NUL bytes. Returns the number of bytes.
+    pub(super) fn pass_nul_bytes(&mut self) -> Result<u64, IngestError> {
+        let before = self.offset;
+        while !self.head().is_empty() && self.head().iter().all(|&byte| byte == 0) {
+            self.consume(self.head().len());
+            let mut head = Vec::new();
+            let (_, rest) = self.reader.get_mut();
+            let result = rest.take(HEAD_LEN).read_to_end(&mut head);
+            *self.reader.get_mut().0 = Cursor::new(head);
+            self.survive(result)?;
+        }
+        Ok(self.offset - before)
+    }
+
     /// Returns the next bytes, empty at the end. [`consume`](Self::consume) advances.
     pub(super) fn fill(&mut self) -> Result<&[u8], IngestError> {
         // Filled twice: the borrow checker does not allow to return the first borrow conditionally.

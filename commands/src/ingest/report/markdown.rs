@@ -149,6 +149,7 @@ fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         [
             row("malformed records, skipped", skipped.broken_records),
             row("truncated records, skipped", report.torn_records),
+            row("inputs with a cut start", report.cut_starts),
             row("truncated compressed inputs", report.truncated_inputs),
             row("blank lines", report.blank_lines),
             row("points of metrics without a name, skipped", skipped.points_without_name),

@@ -31,6 +31,22 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     decisive_count > 0
 }
 
+/// Returns true if all lines of content are exposition text, or comments, and at least two are samples. The last line
+/// may be truncated.
+pub(crate) fn are_lines_of_text(content: &[u8]) -> bool {
+    let (mut sample, mut sample_count) = (Sample::default(), 0);
+    content.split_inclusive(|&byte| byte == b'\n').all(|line| {
+        match Line::parse(line.trim_ascii_end(), TimestampUnit::ByShape, &mut sample) {
+            Ok(Line::Sample) => {
+                sample_count += 1;
+                true
+            }
+            Ok(_) => true,
+            Err(_) => !line.ends_with(b"\n"),
+        }
+    }) && sample_count >= 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::looks_like_text;

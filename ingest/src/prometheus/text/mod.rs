@@ -72,6 +72,7 @@ mod line;
 mod number;
 mod timestamp;
 
+pub(crate) use detect::are_lines_of_text;
 pub use detect::looks_like_text;
 pub use error::{LineError, TextError};
 use family::Family;

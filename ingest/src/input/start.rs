@@ -1,0 +1,165 @@
+//! Start of the records in content whose first bytes are cut off or damaged: [`find_start`].
+//!
+//! Files that are rotated by size begin within a record, files that are truncated while a program writes to them begin
+//! with NUL bytes, and a crash tears a line. The lines after these are whole.
+//!
+//! A first line that is the start of a record is a malformed record like any other. Anything else is the rest of a
+//! record in another file.
+
+use super::depth::Depth;
+use super::detect::{Format, Framing, detect};
+use crate::prometheus::text::are_lines_of_text;
+
+/// Maximum number of lines before the first whole JSON object.
+const MAX_DAMAGED_LINES: usize = 16;
+
+/// Maximum number of lines before exposition text. Prose has lines that look like samples.
+const MAX_DAMAGED_TEXT_LINES: usize = 3;
+
+/// First bytes of lines with OTLP requests.
+const REQUEST_STARTS: [&[u8]; 2] = [br#"{"resourceMetrics""#, br#"{"resource_metrics""#];
+
+/// Records on lines, the first of which begins after damaged bytes, or is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) format: Format,
+    /// Bytes before the first record.
+    pub(super) offset: usize,
+}
+
+/// Finds the first line that is a record, if the lines before it are not: whole JSON objects on lines, or lines of
+/// exposition text. Returns `None` if the content begins with a record, or if no line is one.
+pub(super) fn find_start(head: &[u8]) -> Option<Start> {
+    let first = first_line(head);
+    if first == First::Whole {
+        return None;
+    }
+    let mut offset = 0;
+    for (number, line) in head.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        // NUL bytes end where the next write began.
+        let nul_count = line.iter().take_while(|&&byte| byte == 0).count();
+        let start = offset + nul_count;
+        let content = line.get(nul_count..).unwrap_or_default();
+        if start > 0 {
+            if number <= MAX_DAMAGED_LINES && let Some(format) = json_line(content) {
+                return Some(Start { format, offset: if first == First::Torn { 0 } else { start } });
+            }
+            let rest = head.get(start..).unwrap_or_default();
+            if number <= MAX_DAMAGED_TEXT_LINES && are_lines_of_text(rest) {
+                return Some(Start { format: Format::PrometheusText, offset: start });
+            }
+        }
+        offset += line.len();
+    }
+    None
+}
+
+/// State of the first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// A record, or a part of one that is longer than the head.
+    Whole,
+    /// Start of a JSON object, which the line does not close.
+    Torn,
+    /// Not the start of a record.
+    Fragment,
+}
+
+fn first_line(head: &[u8]) -> First {
+    match detect(head) {
+        Ok((Format::OtlpJson | Format::SeriesJson, Framing::Lines | Framing::Values)) => {
+            let head = head.trim_ascii_start();
+            let line = head.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
+            match object(line) {
+                _ if !line.ends_with(b"\n") => First::Whole,
+                Object::Whole => First::Whole,
+                Object::Open => First::Torn,
+                Object::Not => First::Fragment,
+            }
+        }
+        Ok(_) => First::Whole,
+        Err(_) => First::Fragment,
+    }
+}
+
+/// Returns the format of a line that is a whole JSON object, or the start of a long one.
+fn json_line(line: &[u8]) -> Option<Format> {
+    let is_request = REQUEST_STARTS.iter().any(|start| line.starts_with(start));
+    if is_request && (!line.ends_with(b"\n") || object(line) == Object::Whole) {
+        return Some(Format::OtlpJson);
+    }
+    // Logs are lines of JSON too: without a metric name, a line shows nothing.
+    let has_name = memchr::memmem::find(line, br#""__name__""#).is_some();
+    match detect(line) {
+        Ok((Format::SeriesJson, Framing::Lines)) if has_name && object(line) == Object::Whole => Some(Format::SeriesJson),
+        _ => None,
+    }
+}
+
+/// JSON object on a line, by its braces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Object {
+    Whole,
+    /// The line ends within the object.
+    Open,
+    /// The line is not an object, or more than one.
+    Not,
+}
+
+fn object(line: &[u8]) -> Object {
+    let line = line.trim_ascii();
+    let mut depth = Depth::default();
+    let closes_early = line.iter().enumerate().any(|(place, &byte)| {
+        depth.pass(byte);
+        depth.is_outside() && place + 1 < line.len()
+    });
+    match () {
+        () if !line.starts_with(b"{") || closes_early => Object::Not,
+        () if depth.is_outside() => Object::Whole,
+        () => Object::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_after_damage_are_found() {
+        const OTLP: &str = "{\"resourceMetrics\":[{}]}\n";
+        const SERIES: &str = "{\"__name__\":\"up\"}\n";
+        let find = |head: String| find_start(head.as_bytes()).map(|start| (start.format, start.offset));
+        for (damage, expected) in [
+            ("", None),
+            (":\"m3\"}]}]}\n", Some(10)),
+            ("\"}},{\"key\":\"a\",\"value\":{}}]}]}\n", Some(31)),
+            ("{\"stringValue\":\"x\"}},{}]}\n", Some(27)),
+            ("{\"resourceMetrics\":[{\"resource\n", Some(0)),
+            ("{\"resourceMetrics\":[{\"resource\":\"\n\n", Some(0)),
+            ("\0\0\0\0\0", Some(5)),
+            ("\0\0\0:\"m3\"}]}\n\0", Some(13)),
+            ("\u{fffd}\n12\nx\n", Some(9)),
+        ] {
+            let start = |format| expected.map(|at| (format, at));
+            assert_eq!(find(format!("{damage}{OTLP}{OTLP}")), start(Format::OtlpJson), "{damage:?}");
+            // A long request is cut off at the end of the head.
+            assert_eq!(find(format!("{damage}{}", &OTLP[..20])), start(Format::OtlpJson), "{damage:?}");
+            assert_eq!(find(format!("{damage}{SERIES}{SERIES}")), start(Format::SeriesJson), "{damage:?}");
+        }
+        let text = |at| Some((Format::PrometheusText, at));
+        assert_eq!(find("up{a=\"\u{fffd}\nup{a=\"b\"} 1\nup{a=\"c\"} 1\n".to_owned()), text(7 + 3));
+        assert_eq!(find("\0\0\0up 1\nup 2\n".to_owned()), text(3));
+        for unknown in [
+            "A title\n\nSome words about `up`.\nup 1\nup 2\nand more words.\n",
+            "x\n{\"level\":\"info\",\"message\":\"m\"}\n{\"level\":\"info\",\"message\":\"n\"}\n",
+            "[mysqld]\nport 3306\nuser mysql\n",
+            "{\n  \"resourceMetrics\": [\n  {}\n]}\n",
+            "{\"a\":\n{\"resource\":[]}\n}\n",
+            "up 1\nup 2\nbroken\n",
+            "\0\0\0\0",
+            "\u{7f}ELF\n\0\0\n",
+        ] {
+            assert_eq!(find(unknown.to_owned()), None, "{unknown:?}");
+        }
+    }
+}
