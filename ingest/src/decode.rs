@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use chronoxide_format::metadata::MetricMetadata;
 
-use crate::columns::{MessageDecoder, RowsError};
+use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, RowsError};
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, Needs, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
@@ -107,6 +107,16 @@ impl Decoder {
     /// Gives pending metadata to the sink at the end of the input.
     pub(crate) fn finish<S: RecordSink>(&mut self, sink: &mut S) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
         Ok(self.text.finish(sink)?)
+    }
+
+    /// Begins an Arrow file with the schema of its footer.
+    pub(crate) fn begin_arrow_file(&mut self, file: &ArrowFile) -> Result<(), ColumnsError> {
+        file.begin(&mut self.messages)
+    }
+
+    /// Returns true if the input lacks the mark that ends it: `# EOF` of OpenMetrics.
+    pub(crate) fn lacks_end(&self) -> bool {
+        matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.lacks_end()
     }
 
     /// Returns the rows and the ignored columns of messages of Arrow IPC.

@@ -7,7 +7,7 @@ use std::str::Utf8Error;
 use chronoxide_text::human::size;
 
 use crate::assemble::AssembleError;
-use crate::columns::{ColumnsError, ParquetError};
+use crate::columns::{ArrowFileError, ColumnsError, ParquetError};
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
@@ -170,6 +170,14 @@ pub enum IngestError {
         input: String,
         /// Reason.
         source: WalError,
+    },
+    /// An Arrow file cannot be read by its footer, or has no labels.
+    #[error("{input}")]
+    ArrowFile {
+        /// Name of the input.
+        input: String,
+        /// Reason.
+        source: ArrowFileError,
     },
     /// A Parquet file cannot be read, is damaged, or has no labels.
     #[error("{input}")]

@@ -177,19 +177,16 @@ impl<B: BlockSink> Ingest<B> {
         let format = records.format();
         let name = records.source().name().to_owned();
         self.assembler.input_has_no_window()?;
-        if format == Format::Parquet
-            && let Some(path) = path
-        {
+        let needs_random_access = records.needs_random_access();
+        if needs_random_access && let Some(path) = path {
             let file = File::open(path).map_err(|source| IngestError::Open { input: name.clone(), source })?;
-            self.read_parquet(&name, file)?;
-            self.assembler.report_mut().inputs += 1;
-            return Ok(());
+            return self.read_table(format, &name, file);
         }
         let records_before = self.seen();
         let (max_len, needs) = (self.options.max_record_len, self.assembler.needs());
         let mut decoder = Decoder::new(format, max_len, self.options.keep_float_labels, needs);
-        // Parquet needs random access: rows are found from the end of the file.
-        let mut copy = if format == Format::Parquet { Some(columns::Copy::new(&name)?) } else { None };
+        // Rows are found from the end of the file.
+        let mut copy = if needs_random_access { Some(columns::Copy::new(format, &name)?) } else { None };
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
@@ -217,9 +214,7 @@ impl<B: BlockSink> Ingest<B> {
         };
 
         if let Some(copy) = copy {
-            self.read_parquet(&name, copy.into_file()?)?;
-            self.assembler.report_mut().inputs += 1;
-            return Ok(());
+            return self.read_table(format, &name, copy.into_file()?);
         }
         decoder.finish(&mut self.assembler).or_else(|error| error.split().map(drop))?;
         self.assembler.input_ends();

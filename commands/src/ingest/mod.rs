@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, FormatChoice};
 use chronoxide_compactor::CompactOptions;
-use chronoxide_ingest::columns::{ParquetError, silence_guarded_panics};
+use chronoxide_ingest::columns::{ArrowFileError, ParquetError, silence_guarded_panics};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::publish::publish_text;
@@ -287,6 +287,10 @@ fn failure(error: IngestError) -> Failure {
             WalError::File { source: WalFileError::Version { .. }, .. } => Exit::Unsupported,
             _ => Exit::Corrupt,
         },
+        IngestError::ArrowFile { source: ArrowFileError::Copy(_) | ArrowFileError::Read(_), .. } => Exit::Io,
+        IngestError::ArrowFile { source: ArrowFileError::Footer(error), .. } if error.is_unsupported() => {
+            Exit::Unsupported
+        }
         IngestError::Parquet { source: ParquetError::Copy(_) | ParquetError::Read { .. }, .. } => Exit::Io,
         IngestError::Parquet { source: ParquetError::Encrypted | ParquetError::Schema(_), .. } => Exit::Unsupported,
         IngestError::Record { source: BrokenRecord::Decode(DecodeError::Columns(error)), .. }

@@ -139,3 +139,21 @@ pub enum ParquetError {
         source: ColumnsError,
     },
 }
+
+/// Error of an Arrow file that is read by its footer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrowFileError {
+    /// An input without random access cannot be copied to a temporary file.
+    #[error("cannot copy the input to a temporary file; give Arrow files by their path, not compressed")]
+    Copy(#[source] io::Error),
+    /// The file cannot be read.
+    #[error("cannot read")]
+    Read(#[source] io::Error),
+    /// The file does not end with a footer.
+    #[error("the stream in the file has no schema, and the file has no footer at its end: it is truncated or damaged")]
+    NoFooter,
+    /// The footer is damaged, or its columns are not labels.
+    #[error("the footer cannot be used")]
+    Footer(#[from] ColumnsError),
+}

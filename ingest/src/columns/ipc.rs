@@ -101,6 +101,16 @@ impl MessageDecoder {
 
     fn begin(&mut self, message: Message<'_>) -> Result<Stream, ColumnsError> {
         let schema = message.header_as_schema().ok_or(ColumnsError::Message("the message has no content"))?;
+        self.stream_of(schema)
+    }
+
+    /// Begins a stream whose schema is known.
+    pub(super) fn begin_schema(&mut self, schema: arrow_ipc::Schema<'_>) -> Result<(), ColumnsError> {
+        self.stream = Some(self.stream_of(schema)?);
+        Ok(())
+    }
+
+    fn stream_of(&mut self, schema: arrow_ipc::Schema<'_>) -> Result<Stream, ColumnsError> {
         if schema.endianness() != arrow_ipc::Endianness::Little {
             return Err(ColumnsError::Message("big-endian numbers are not supported"));
         }

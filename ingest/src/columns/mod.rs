@@ -26,11 +26,13 @@
 //! | `texts` | texts of a column |
 //! | `rows` | rows of a batch to series |
 //! | `ipc` | messages of Arrow IPC |
+//! | `arrow_file` | Arrow files by their footers |
 //! | `body` | sizes that a message claims |
 //! | `parquet` | Parquet files |
 //! | `guard` | panics of decoders as errors |
 //! | `error` | errors |
 
+mod arrow_file;
 mod body;
 mod error;
 mod guard;
@@ -40,8 +42,9 @@ mod rows;
 mod schema;
 mod texts;
 
+pub(crate) use arrow_file::ArrowFile;
 pub(crate) use error::found;
-pub use error::{ColumnsError, ParquetError, SchemaError};
+pub use error::{ArrowFileError, ColumnsError, ParquetError, SchemaError};
 pub use guard::silence_guarded_panics;
 pub(crate) use ipc::{MessageDecoder, STREAM_START, body_len, is_schema, metadata_len};
 pub(crate) use rows::RowsError;

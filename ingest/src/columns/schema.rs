@@ -5,15 +5,13 @@ use std::collections::HashSet;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::error::SchemaError;
+use crate::series_json::SERIES_REF;
 
 /// Name of the map of labels, if a schema has several maps.
 const LABELS: &str = "labels";
 
 /// Name of the column of times.
 const TIMESTAMP: &str = "timestamp";
-
-/// Column that `chronoxide-inspect export` adds: the ref of the series in its block. Ignoring it needs no warning.
-const SERIES_REF: &str = "series_ref";
 
 /// Columns of a schema that are read. Positions refer to a batch of only the columns of
 /// [`projection`](Self::projection).
@@ -58,6 +56,7 @@ impl LabelColumns {
             } else if is_time {
                 columns.timestamp = Some(position);
             } else {
+                // Exports have it, so that it needs no warning.
                 if name != SERIES_REF {
                     columns.ignored.push(shown(field));
                 }

@@ -1,17 +1,60 @@
-//! Reads Parquet files.
+//! Reads tables at any position: Parquet files, and Arrow files by their footers.
 
 use std::fs::File;
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
+use std::time::Duration;
 
 use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
 use crate::assemble::BlockSink;
 use crate::columns::parquet::ParquetFile;
-use crate::columns::{ColumnsError, ParquetError, RowsError};
+use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError};
+use crate::decode::{DecodedAhead, Decoder};
 use crate::error::IngestError;
-use crate::input::Position;
+use crate::input::{BatchRecord, Format, Position, Record, RecordContent};
+use crate::otlp::OtlpSink;
 use crate::report::Warning;
 
 impl<B: BlockSink> Ingest<B> {
+    /// Reads a file that needs random access.
+    pub(super) fn read_table(&mut self, format: Format, name: &str, file: File) -> Result<(), IngestError> {
+        if format == Format::Arrow { self.read_arrow_file(name, file)? } else { self.read_parquet(name, file)? }
+        self.assembler.report_mut().inputs += 1;
+        Ok(())
+    }
+
+    /// Reads an Arrow file by its footer, message by message.
+    fn read_arrow_file(&mut self, name: &str, file: File) -> Result<(), IngestError> {
+        let broken = |source| IngestError::ArrowFile { input: name.to_owned(), source };
+        let max_len = self.options.max_record_len;
+        let mut file = ArrowFile::open(file, max_len).map_err(broken)?;
+        let mut decoder = Decoder::new(Format::Arrow, max_len, false, self.assembler.needs());
+        decoder.begin_arrow_file(&file).map_err(|error| broken(error.into()))?;
+        let position = Position::start_of(file.byte_len());
+        let mut buffer = Vec::new();
+        // The schema is the first record of a file.
+        for (number, place) in (2..).zip(file.messages().to_vec()) {
+            let (offset, len) = place;
+            let content = if len > max_len as u64 {
+                RecordContent::TooLong
+            } else {
+                file.read(place, &mut buffer).map_err(broken)?;
+                RecordContent::Whole(&buffer)
+            };
+            let record = Record { number, offset, content };
+            let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
+            self.take_timed(&record, &mut decoder, name)?;
+            position.advance_to(offset + len);
+            self.report_progress(name, &position)?;
+        }
+        let report = self.assembler.report_mut();
+        report.content_bytes += file.byte_len();
+        if let Some((rows, ignored)) = decoder.columns() {
+            report.rows += rows;
+            self.count_columns(name, rows > 0, ignored);
+        }
+        Ok(())
+    }
+
     /// Reads a Parquet file row group by row group.
     pub(super) fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
@@ -97,25 +140,35 @@ impl<B: BlockSink> Ingest<B> {
 /// Temporary file with the content of an input that has no random access. It has no name, and vanishes with the
 /// process.
 pub(super) struct Copy {
+    format: Format,
     input: String,
     file: File,
 }
 
 impl Copy {
-    pub(super) fn new(input: &str) -> Result<Self, IngestError> {
-        let failed = |source| IngestError::Parquet { input: input.to_owned(), source: ParquetError::Copy(source) };
-        Ok(Self { input: input.to_owned(), file: tempfile::tempfile().map_err(failed)? })
+    pub(super) fn new(format: Format, input: &str) -> Result<Self, IngestError> {
+        let input = input.to_owned();
+        match tempfile::tempfile() {
+            Ok(file) => Ok(Self { format, input, file }),
+            Err(source) => Err(failed(format, input, source)),
+        }
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), IngestError> {
-        let written = self.file.write_all(bytes);
-        written.map_err(|source| IngestError::Parquet { input: self.input.clone(), source: ParquetError::Copy(source) })
+        self.file.write_all(bytes).map_err(|source| failed(self.format, self.input.clone(), source))
     }
 
     pub(super) fn into_file(mut self) -> Result<File, IngestError> {
-        let rewound = self.file.rewind();
-        rewound
-            .map_err(|source| IngestError::Parquet { input: self.input.clone(), source: ParquetError::Copy(source) })?;
-        Ok(self.file)
+        match self.file.rewind() {
+            Ok(()) => Ok(self.file),
+            Err(source) => Err(failed(self.format, self.input, source)),
+        }
+    }
+}
+
+fn failed(format: Format, input: String, source: io::Error) -> IngestError {
+    match format {
+        Format::Arrow => IngestError::ArrowFile { input, source: ArrowFileError::Copy(source) },
+        _ => IngestError::Parquet { input, source: ParquetError::Copy(source) },
     }
 }

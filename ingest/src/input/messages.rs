@@ -67,10 +67,19 @@ impl Messages {
             match metadata_len(prefix).filter(|_| prefix.starts_with(&STREAM_START)) {
                 Some(0) if self.state == State::File => {
                     self.state = State::End;
-                    return file_end(source);
+                    return file_end(source, []);
                 }
                 Some(0) => {}
                 Some(len) => return self.message(source, len, max_len, buffer),
+                None if self.state == State::File => {
+                    // Some writers leave out the mark at the end of the stream: the footer follows.
+                    self.state = State::End;
+                    return Ok(match file_end(source, prefix)? {
+                        Found::End => Found::End,
+                        // The decoder says what is wrong.
+                        _ => Found::Whole,
+                    });
+                }
                 None => {
                     // The decoder says what is wrong.
                     self.state = State::End;
@@ -133,9 +142,9 @@ fn pass_padding(source: &mut Source) -> Result<(), IngestError> {
     Ok(())
 }
 
-/// Reads the footer of a file, which repeats the schema and lists the messages.
-fn file_end(source: &mut Source) -> Result<Found, IngestError> {
-    let (mut last, mut len) = (Vec::new(), 0);
+/// Reads the footer of a file, which repeats the schema and lists the messages. `read` are its first bytes.
+fn file_end<const N: usize>(source: &mut Source, read: [u8; N]) -> Result<Found, IngestError> {
+    let (mut last, mut len) = (read.to_vec(), N as u64);
     loop {
         let bytes = source.fill()?;
         if bytes.is_empty() {
@@ -153,11 +162,21 @@ fn file_end(source: &mut Source) -> Result<Found, IngestError> {
     Ok(if is_whole { Found::End } else { Found::Torn { len, expected: None } })
 }
 
-/// Returns true if content begins like a stream or a file of Arrow IPC.
-pub(super) fn looks_like_arrow(head: &[u8]) -> bool {
-    if head.starts_with(&FILE_MAGIC) {
-        return true;
-    }
+/// Returns true if content begins like a file of Arrow IPC.
+pub(super) fn looks_like_arrow_file(head: &[u8]) -> bool {
+    head.starts_with(&FILE_MAGIC)
+}
+
+/// Returns true if the stream in a file can be read without the footer: it begins with a schema.
+pub(super) fn has_schema(head: &[u8]) -> bool {
+    let stream = head.get(FILE_MAGIC.len()..).unwrap_or_default();
+    let padding = stream.iter().take(MAX_PADDING - FILE_MAGIC.len()).take_while(|&&byte| byte == 0).count();
+    // A file that is cut off here has no footer either.
+    stream.len() <= padding + PREFIX_LEN || looks_like_stream(stream.get(padding..).unwrap_or_default())
+}
+
+/// Returns true if content begins like a stream of Arrow IPC.
+pub(super) fn looks_like_stream(head: &[u8]) -> bool {
     let Some((prefix, rest)) = head.split_first_chunk::<PREFIX_LEN>() else { return false };
     match metadata_len(*prefix).filter(|_| prefix.starts_with(&STREAM_START)) {
         None | Some(0) => false,
