@@ -227,6 +227,14 @@ impl<B: BlockSink> Ingest<B> {
         report.inputs += 1;
         report.blank_lines += blank_lines;
         report.content_bytes += source.offset();
+        report.incomplete_responses += u64::from(!source.stated_losses().is_empty());
+        for reason in source.stated_losses() {
+            report.warn(Warning::StatedLoss { input: name.clone(), reason: reason.clone() });
+        }
+        if decoder.lacks_end() {
+            report.inputs_without_end += 1;
+            report.warn(Warning::NoEnd { input: name.clone() });
+        }
         if source.is_truncated() {
             report.truncated_inputs += 1;
             report.warn(Warning::TruncatedInput { input: name.clone(), offset: source.offset() });

@@ -76,6 +76,10 @@ pub struct Report {
     pub cut_starts: u64,
     /// Compressed inputs that end within the stream.
     pub truncated_inputs: u64,
+    /// Inputs in OpenMetrics that do not end with `# EOF`.
+    pub inputs_without_end: u64,
+    /// Responses of an API that state that series are missing.
+    pub incomplete_responses: u64,
     /// First 20 warnings.
     #[serde(serialize_with = "as_text")]
     pub warnings: Vec<Warning>,
@@ -159,6 +163,18 @@ pub enum Warning {
         input: String,
         /// Bytes of content that were read.
         offset: u64,
+    },
+    /// A response of an API states that series are missing.
+    StatedLoss {
+        /// Name of the input.
+        input: String,
+        /// Warning of the response.
+        reason: String,
+    },
+    /// An input in OpenMetrics does not end with `# EOF`.
+    NoEnd {
+        /// Name of the input.
+        input: String,
     },
     /// A malformed record was skipped.
     SkippedRecord {
@@ -267,6 +283,10 @@ impl fmt::Display for Warning {
                 f,
                 "{input}: the compressed stream is cut off after {offset} bytes of content; the rest is missing"
             ),
+            Self::StatedLoss { input, reason } => write!(f, "{input}: the response is not complete: {reason}"),
+            Self::NoEnd { input } => {
+                write!(f, "{input}: the text is cut off: OpenMetrics ends with \"# EOF\", and this does not")
+            }
             Self::SkippedRecord { input, number, offset, reason } => {
                 write!(f, "{input}: skipped malformed record {number} at byte {offset}: {reason}")
             }
@@ -310,14 +330,15 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 }
 
 impl Report {
-    /// Returns true if data is missing in the blocks: malformed records, points without a name, series with too many or
-    /// no labels, or samples of undefined series were skipped, or, unless `allow_truncated`, an input ends within a
-    /// record or a compressed stream.
+    /// Returns true if data is missing in the blocks: a response stated it; malformed records, points without a name, series with too many or
+    /// no labels, or samples of undefined series were skipped, or, unless `allow_truncated`, an input begins or
+    /// ends within a record, or ends within a compressed stream or before the mark of its end.
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
-        let torn = self.torn_records + self.truncated_inputs;
+        let torn = self.torn_records + self.cut_starts + self.truncated_inputs + self.inputs_without_end;
         let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
-        broken_records + points_without_name + too_many_labels + series_without_labels + self.unknown_series_refs > 0
+        let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
+        skipped + self.unknown_series_refs + self.incomplete_responses > 0
             || !allow_truncated && torn > 0
     }
 

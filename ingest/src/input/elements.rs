@@ -47,6 +47,12 @@ struct Envelope {
     error: Option<String>,
     /// Declared so that a second `data` is refused.
     data: Option<IgnoredAny>,
+    /// Reasons why series are missing, in Prometheus and Thanos.
+    #[serde(default)]
+    warnings: Option<Vec<String>>,
+    /// True if a node of a VictoriaMetrics cluster did not answer.
+    #[serde(rename = "isPartial", default)]
+    is_partial: Option<bool>,
 }
 
 impl Elements {
@@ -125,13 +131,17 @@ impl Elements {
         Ok(())
     }
 
-    fn check_envelope(&self, source: &Source, had_array: bool) -> Result<(), IngestError> {
+    fn check_envelope(&self, source: &mut Source, had_array: bool) -> Result<(), IngestError> {
         let envelope: Envelope =
             serde_json::from_slice(&self.envelope).map_err(|error| mistake(source, error.to_string()))?;
         if envelope.status.as_deref() == Some("success") {
             if !had_array && envelope.data.is_some() {
                 let reason = "`data` is not a list of series; is this the response of a query?";
                 return Err(mistake(source, reason.to_owned()));
+            }
+            source.states_loss(envelope.warnings.unwrap_or_default());
+            if envelope.is_partial == Some(true) {
+                source.states_loss(["`isPartial` is true".to_owned()]);
             }
             return Ok(());
         }

@@ -63,6 +63,8 @@ pub struct Source {
     path: Option<PathBuf>,
     watch: Arc<Watch>,
     truncated: bool,
+    /// Statements of the content that a part of it is missing.
+    stated_losses: Vec<String>,
 }
 
 /// Position in an input before decompression, shared between threads.
@@ -215,6 +217,7 @@ impl Source {
             path: None,
             watch,
             truncated: false,
+            stated_losses: Vec::new(),
         };
         let mut head = Vec::new();
         let (_, rest) = source.reader.get_mut();
@@ -244,6 +247,16 @@ impl Source {
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.truncated
+    }
+
+    /// Adds statements of the content that a part of it is missing.
+    pub(super) fn states_loss(&mut self, reasons: impl IntoIterator<Item = String>) {
+        self.stated_losses.extend(reasons);
+    }
+
+    /// Returns the statements of the content so far that a part of it is missing.
+    pub(crate) fn stated_losses(&self) -> &[String] {
+        &self.stated_losses
     }
 
     /// Returns the position in the compressed input, which another thread may advance.

@@ -151,6 +151,8 @@ fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             row("truncated records, skipped", report.torn_records),
             row("inputs with a cut start", report.cut_starts),
             row("truncated compressed inputs", report.truncated_inputs),
+            row("OpenMetrics without its end", report.inputs_without_end),
+            row("incomplete responses", report.incomplete_responses),
             row("blank lines", report.blank_lines),
             row("points of metrics without a name, skipped", skipped.points_without_name),
             row("series with too many labels, skipped", skipped.too_many_labels),
