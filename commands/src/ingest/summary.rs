@@ -76,6 +76,16 @@ impl Summary {
         for warning in &self.report.warnings {
             let _ = writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string()));
         }
+        // These have no warning of their own, and are in no summary if that is quiet.
+        let skipped = &self.report.skipped;
+        let skipped = list([
+            (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
+            (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
+            (skipped.series_without_labels, "series without labels", "series without labels"),
+        ]);
+        if !skipped.is_empty() {
+            let _ = writeln!(out, "chronoxide-ingest: warning: skipped {skipped}");
+        }
         if self.report.more_warnings > 0 {
             let _ =
                 writeln!(out, "chronoxide-ingest: warning: {} more warnings", human::count(self.report.more_warnings));
