@@ -176,6 +176,7 @@ impl<B: BlockSink> Ingest<B> {
         let mut records = Records::new(source, self.options.format, self.options.max_record_len)?;
         let format = records.format();
         let name = records.source().name().to_owned();
+        self.assembler.input_has_external_labels(std::iter::empty())?;
         self.assembler.input_has_no_window()?;
         let needs_random_access = records.needs_random_access();
         if needs_random_access && let Some(path) = path {
@@ -256,6 +257,7 @@ impl<B: BlockSink> Ingest<B> {
         let broken = |source| IngestError::TsdbBlock { input: name.clone(), source };
         let mut block = TsdbBlock::open(folder).map_err(broken)?;
         let position = Position::start_of(block.index().file_len());
+        self.assembler.input_has_external_labels(block.meta().external_labels())?;
         match block.meta().window() {
             Some(window) => self.assembler.input_has_window(window)?,
             None => self.assembler.input_has_no_window()?,

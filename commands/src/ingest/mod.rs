@@ -309,6 +309,7 @@ fn failure(error: IngestError) -> Failure {
                 Exit::Usage
             }
             AssembleError::TooManyWindows { .. }
+            | AssembleError::ExternalLabels
             | AssembleError::TooManyBlocks { .. }
             | AssembleError::MemoryLimit { .. } => Exit::Usage,
             _ => Exit::Unsupported,

@@ -1,7 +1,7 @@
 //! [`Assembler`]: labels to series, series to blocks.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
@@ -78,6 +78,8 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) series_times: Vec<Times>,
     /// Points of the current series whose times do not fit.
     pub(super) untimed_points: u64,
+    /// External labels of the inputs since the last cut.
+    external_labels: Vec<(String, String)>,
     /// Window of the inputs since the last cut.
     input_window: InputWindow,
     /// Memory of a reader besides the assembler, in bytes.
@@ -121,6 +123,7 @@ impl<B: BlockSink> Assembler<B> {
             last_metadata: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
             untimed_points: 0,
+            external_labels: options.external_labels.clone(),
             input_window: InputWindow::default(),
             outside_memory: 0,
             unchecked_len: 0,
@@ -220,6 +223,26 @@ impl<B: BlockSink> Assembler<B> {
         self.begin_window(InputWindow::Known(range))
     }
 
+    /// Begins an input whose series have these external labels, sorted by name. Options win over labels of the input.
+    pub(crate) fn input_has_external_labels<'l>(
+        &mut self,
+        labels: impl Iterator<Item = (&'l str, &'l str)>,
+    ) -> Result<(), AssembleError> {
+        let mut all: BTreeMap<String, String> =
+            labels.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        all.extend(self.options.external_labels.iter().cloned());
+        let all: Vec<(String, String)> = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        if self.external_labels != all && !self.store.is_empty() {
+            if !self.options.separate_input_windows {
+                return Err(AssembleError::ExternalLabels);
+            }
+            self.cut_and_restart()?;
+            self.input_window = InputWindow::NoInput;
+        }
+        self.external_labels = all;
+        Ok(())
+    }
+
     /// Begins an input without a window.
     pub(crate) fn input_has_no_window(&mut self) -> Result<(), AssembleError> {
         self.begin_window(InputWindow::Unknown)
@@ -268,8 +291,8 @@ impl<B: BlockSink> Assembler<B> {
     }
 
     fn meta(&self) -> BlockMeta {
-        let AssembleOptions { policy, external_labels, annotations, archive, .. } = &self.options;
-        let (external_labels, annotations) = (external_labels.clone(), annotations.clone());
+        let AssembleOptions { policy, annotations, archive, .. } = &self.options;
+        let (external_labels, annotations) = (self.external_labels.clone(), annotations.clone());
         BlockMeta { external_labels, annotations, policy: *policy, archive: *archive, ..BlockMeta::default() }
     }
 

@@ -41,6 +41,9 @@ pub enum AssembleError {
         /// Maximum number of blocks.
         limit: u64,
     },
+    /// Inputs of one block have different external labels, which are part of the identity of its series.
+    #[error("inputs have different external labels; write several blocks to a folder (--output DIR/)")]
+    ExternalLabels,
     /// One block needs more memory than the options allow.
     #[error(
         "one block of all inputs does not fit into the memory limit: {series} series need more than the {} that it leaves \

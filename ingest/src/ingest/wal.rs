@@ -43,6 +43,7 @@ impl<B: BlockSink> Ingest<B> {
             done_len: 0,
             records: 0,
         };
+        self.assembler.input_has_external_labels(std::iter::empty())?;
         self.assembler.input_has_no_window()?;
         let points_before = self.assembler.report().points;
         for file in &files.segments {

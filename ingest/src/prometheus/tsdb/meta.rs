@@ -1,5 +1,6 @@
 //! Metadata of a block: [`TsdbMeta`].
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -28,6 +29,15 @@ pub struct TsdbMeta {
     #[serde(default)]
     pub stats: TsdbStats,
     version: u64,
+    #[serde(default)]
+    thanos: Option<ThanosMeta>,
+}
+
+/// Part of `meta.json` that Thanos, Mimir and Cortex add.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+struct ThanosMeta {
+    #[serde(default)]
+    labels: Option<BTreeMap<String, String>>,
 }
 
 /// Counts in `meta.json`.
@@ -49,6 +59,12 @@ impl TsdbMeta {
     pub fn window(&self) -> Option<TimeRange> {
         let (start, end) = (self.min_time.checked_mul(MILLISECOND)?, self.max_time.checked_mul(MILLISECOND)?);
         (start < end).then_some(TimeRange { start, end })
+    }
+
+    /// Returns the external labels, which all series of the block have besides their own, sorted by name.
+    pub fn external_labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        let labels = self.thanos.iter().flat_map(|thanos| &thanos.labels).flatten();
+        labels.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Reads the file at this path.
