@@ -53,7 +53,7 @@ fn every_framing_and_compression_gives_the_same_series() {
     let expected = canonical::series_json(LINES);
     let array = r#"[{"a":"1"},{"a":"2","b":"x"},{"a":"1"}]"#;
     let response = format!(r#"{{"status":"success","data":{array}}}"#);
-    let spread = "{\n \"status\" : \"success\",\n \"warnings\": [\"data\", \"[x\"], \"data\" : [\n {\n\"a\":\"1\"\n} , {\"a\":\"2\",\r\n\"b\":\"x\"}\n,{\"a\":\"1\"} ] ,\n \"more\": {\"data\": [1]}\n}\n";
+    let spread = "{\n \"status\" : \"success\",\n \"infos\": [\"data\", \"[x\"], \"data\" : [\n {\n\"a\":\"1\"\n} , {\"a\":\"2\",\r\n\"b\":\"x\"}\n,{\"a\":\"1\"} ] ,\n \"more\": {\"data\": [1]}\n}\n";
     let (first, second) = LINES.split_at(13);
     let contents: [(&str, Vec<u8>); 12] = [
         ("lines", LINES.into()),

@@ -161,7 +161,7 @@ fn samples_record(all: &[(u64, i64)]) -> Vec<u8> {
     out.extend(time.to_be_bytes());
     for &(other, at) in all {
         varint(other.wrapping_sub(reference) as i64, &mut out);
-        varint(at - time, &mut out);
+        varint(at.wrapping_sub(time), &mut out);
         out.extend(1.5_f64.to_be_bytes());
     }
     out

@@ -172,8 +172,10 @@ fn blocks_and_reports_are_those_of_one_thread() {
 fn malformed_records_are_skipped_or_end_the_run_as_on_one_thread() {
     for (number, capture) in captures().into_iter().enumerate() {
         let count = capture.records.len();
+        // Half of the mark that ends OpenMetrics is a comment.
+        let last = count - if capture.format == Format::OpenMetrics { 2 } else { 1 };
         // Two of the places, by turns, unless all are asked for.
-        for first in sweep::by_turns([0, 5, count / 2, count - 1], number, 2) {
+        for first in sweep::by_turns([0, 5, count / 2, last], number, 2) {
             let content = capture.damaged(first).content();
             let skipping = IngestOptions { skip_broken_records: true, ..options(capture.format) };
             let found = same(capture.name, &content, &skipping);

@@ -129,18 +129,19 @@ mod tests {
         const OTLP: &str = "{\"resourceMetrics\":[{}]}\n";
         const SERIES: &str = "{\"__name__\":\"up\"}\n";
         let find = |head: String| find_start(head.as_bytes()).map(|start| (start.format, start.offset));
-        for (damage, expected) in [
-            ("", None),
-            (":\"m3\"}]}]}\n", Some(10)),
-            ("\"}},{\"key\":\"a\",\"value\":{}}]}]}\n", Some(31)),
-            ("{\"stringValue\":\"x\"}},{}]}\n", Some(27)),
-            ("{\"resourceMetrics\":[{\"resource\n", Some(0)),
-            ("{\"resourceMetrics\":[{\"resource\":\"\n\n", Some(0)),
-            ("\0\0\0\0\0", Some(5)),
-            ("\0\0\0:\"m3\"}]}\n\0", Some(13)),
-            ("\u{fffd}\n12\nx\n", Some(9)),
+        for (damage, is_skipped) in [
+            (":\"m3\"}]}]}\n", true),
+            ("\"}},{\"key\":\"a\",\"value\":{}}]}]}\n", true),
+            ("{\"stringValue\":\"x\"}},{}]}\n", true),
+            // The start of a record is a malformed record.
+            ("{\"resourceMetrics\":[{\"resource\n", false),
+            ("{\"resourceMetrics\":[{\"resource\":\"\n\n", false),
+            ("\0\0\0\0\0", true),
+            ("\0\0\0:\"m3\"}]}\n\0", true),
+            ("\u{fffd}\n12\nx\n", true),
         ] {
-            let start = |format| expected.map(|at| (format, at));
+            let expected = if is_skipped { damage.len() } else { 0 };
+            let start = |format| Some((format, expected));
             assert_eq!(find(format!("{damage}{OTLP}{OTLP}")), start(Format::OtlpJson), "{damage:?}");
             // A long request is cut off at the end of the head.
             assert_eq!(find(format!("{damage}{}", &OTLP[..20])), start(Format::OtlpJson), "{damage:?}");
