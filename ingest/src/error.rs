@@ -198,6 +198,26 @@ pub enum IngestError {
     Assemble(#[from] AssembleError),
 }
 
+impl IngestError {
+    /// Returns true if another input may be readable: the error comes from the bytes of one input, or from reading them.
+    #[must_use]
+    pub fn is_of_input(&self) -> bool {
+        match self {
+            Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Compression { .. }
+            | Self::UnknownFormat { .. }
+            | Self::Record { .. }
+            | Self::Response { .. }
+            | Self::TsdbBlock { .. } => true,
+            Self::Wal { source, .. } => !matches!(source, WalError::Memory { .. }),
+            Self::ArrowFile { source, .. } => !matches!(source, ArrowFileError::Copy(_)),
+            Self::Parquet { source, .. } => !matches!(source, ParquetError::Copy(_)),
+            Self::Thread(_) | Self::ReaderStopped | Self::Interrupted | Self::Assemble(_) => false,
+        }
+    }
+}
+
 /// Reason why a record is malformed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

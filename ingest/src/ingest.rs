@@ -3,6 +3,7 @@
 mod columns;
 mod wal;
 
+use std::error::Error;
 use std::fs::File;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -170,10 +171,28 @@ impl<B: BlockSink> Ingest<B> {
     /// a block cannot be sealed or is refused; or the progress callback stopped the run. Series before the error are
     /// kept.
     pub fn read(&mut self, source: Source) -> Result<(), IngestError> {
+        self.read_records(source, Records::new)
+    }
+
+    /// Reads one input that was found in a folder, beside captures. JSON objects without a metric name are no series
+    /// there, unless the options have a format.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`read`](Self::read).
+    pub fn read_found(&mut self, source: Source) -> Result<(), IngestError> {
+        self.read_records(source, Records::new_found)
+    }
+
+    fn read_records(
+        &mut self,
+        source: Source,
+        records: impl Fn(Source, Option<Format>, usize) -> Result<Records, IngestError>,
+    ) -> Result<(), IngestError> {
         let is_at_hand = source.is_at_hand();
         let position = source.position();
         let path = source.random_access().map(Path::to_owned);
-        let mut records = Records::new(source, self.options.format, self.options.max_record_len)?;
+        let mut records = records(source, self.options.format, self.options.max_record_len)?;
         let format = records.format();
         let name = records.source().name().to_owned();
         self.assembler.input_has_external_labels(std::iter::empty())?;
@@ -297,6 +316,16 @@ impl<B: BlockSink> Ingest<B> {
         let report = self.assembler.report_mut();
         report.unknown_files += 1;
         report.warn(Warning::UnknownFile { path: path.display().to_string(), found: found.to_owned() });
+    }
+
+    /// Counts an input of a folder that could not be read, or not to its end, with a warning. Series before the error
+    /// are kept.
+    pub fn skip_failed_input(&mut self, error: &IngestError) {
+        self.assembler.input_ends();
+        self.assembler.set_outside_memory(0);
+        let report = self.assembler.report_mut();
+        report.failed_inputs += 1;
+        report.warn(Warning::FailedInput { reason: chain(error) });
     }
 
     /// Seals the remaining series. Returns the report and the sink of the blocks.
@@ -448,4 +477,10 @@ impl<B: BlockSink> Ingest<B> {
         report.warn(Warning::SkippedRecord { input, number, offset, reason: source.to_string() });
         Ok(())
     }
+}
+
+/// Returns an error with its sources.
+fn chain(error: &IngestError) -> String {
+    let sources = std::iter::successors(error.source(), |&source| source.source());
+    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }

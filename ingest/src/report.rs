@@ -43,6 +43,8 @@ pub struct Report {
     pub unknown_series_refs: u64,
     /// Files of a folder that were skipped because their format is not recognized.
     pub unknown_files: u64,
+    /// Inputs of a folder that could not be read, or not to their end.
+    pub failed_inputs: u64,
     /// Metrics without a data point.
     pub metrics_without_points: u64,
     /// Occurrences of metrics.
@@ -236,6 +238,11 @@ pub enum Warning {
         /// Description of the content.
         found: String,
     },
+    /// An input of a folder could not be read, or not to its end.
+    FailedInput {
+        /// Error, with the name of the input.
+        reason: String,
+    },
     /// Columns of a table are not text, and therefore not labels.
     IgnoredColumns {
         /// Name of the input.
@@ -307,6 +314,7 @@ impl fmt::Display for Warning {
                 write!(f, "{input}: skipped {} of unknown types", count_of(*count, "record"))
             }
             Self::UnknownFile { path, found } => write!(f, "{path}: skipped: {found}"),
+            Self::FailedInput { reason } => write!(f, "{reason}; the rest of this input is missing"),
             Self::IgnoredColumns { input, columns } => {
                 write!(f, "{input}: ignored columns that are not text: {}", found(columns))
             }
@@ -330,16 +338,17 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 }
 
 impl Report {
-    /// Returns true if data is missing in the blocks: a response stated it; malformed records, points without a name, series with too many or
-    /// no labels, or samples of undefined series were skipped, or, unless `allow_truncated`, an input begins or
-    /// ends within a record, or ends within a compressed stream or before the mark of its end.
+    /// Returns true if data is missing in the blocks: an input of a folder failed, or a response states that it is not
+    /// complete; malformed records, points without a name, series with too many or no labels, or samples of undefined
+    /// series were skipped, or, unless `allow_truncated`, an input begins or ends within a record, or ends within a
+    /// compressed stream or before the mark of its end.
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.cut_starts + self.truncated_inputs + self.inputs_without_end;
         let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
         let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
-        skipped + self.unknown_series_refs + self.incomplete_responses > 0
-            || !allow_truncated && torn > 0
+        let failed = self.failed_inputs + self.incomplete_responses + self.unknown_series_refs;
+        skipped + failed > 0 || !allow_truncated && torn > 0
     }
 
     /// Extends the time range to include `first` and `last`.

@@ -20,7 +20,7 @@ mod progress;
 mod report;
 mod summary;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -134,48 +134,51 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Reads the inputs. At least one in each folder must have a recognized format.
+/// Reads the inputs. One input of a folder that fails does not end the run, but at least one in each folder must be
+/// readable.
 fn read_inputs(
     ingest: &mut Ingest<Output>,
     inputs: &[Input],
     format: FormatChoice,
     zstd_window: usize,
 ) -> Result<(), IngestError> {
-    let mut known_folders = HashSet::new();
-    for input in inputs {
-        if read_input(ingest, input, format, zstd_window)? {
-            known_folders.extend(&input.folder);
+    let (mut read_folders, mut failures) = (HashSet::new(), HashMap::new());
+    for Input { path, folder } in inputs {
+        match (read_input(ingest, path, folder.is_some(), format, zstd_window), folder) {
+            (Ok(()), folder) => read_folders.extend(folder),
+            (Err(IngestError::UnknownFormat { found, .. }), Some(_)) => ingest.skip_unknown_file(path, found),
+            (Err(error), Some(folder)) if error.is_of_input() => {
+                ingest.skip_failed_input(&error);
+                failures.entry(folder).or_insert(error);
+            }
+            (Err(error), _) => return Err(error),
         }
     }
-    match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !known_folders.contains(folder)) {
-        Some(folder) => Err(IngestError::UnknownFormat {
+    match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !read_folders.contains(folder)) {
+        Some(folder) => Err(failures.remove(folder).unwrap_or_else(|| IngestError::UnknownFormat {
             input: folder.display().to_string(),
             found: "no file in this folder has a recognized format",
-        }),
+        })),
         None => Ok(()),
     }
 }
 
-/// Reads one input. Returns false if it is a file of a folder and its format is not recognized; it is skipped then.
+/// Reads one input, which may have been found in a folder.
 fn read_input(
     ingest: &mut Ingest<Output>,
-    input: &Input,
+    path: &Path,
+    is_found: bool,
     format: FormatChoice,
     zstd_window: usize,
-) -> Result<bool, IngestError> {
-    let path = &input.path;
+) -> Result<(), IngestError> {
     let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
-    let read = match () {
+    match () {
         () if is_folder && is_wal(path) => ingest.read_wal(path),
         () if is_folder => ingest.read_tsdb_block(path),
-        () => ingest.open(path, zstd_window).and_then(|source| ingest.read(source)),
-    };
-    match read {
-        Err(IngestError::UnknownFormat { found, .. }) if input.folder.is_some() => {
-            ingest.skip_unknown_file(path, found);
-            Ok(false)
+        () => {
+            let source = ingest.open(path, zstd_window)?;
+            if is_found { ingest.read_found(source) } else { ingest.read(source) }
         }
-        read => read.map(|()| true),
     }
 }
 

@@ -182,6 +182,7 @@ impl Display for TextSummary<'_> {
                 (skipped.broken_records, "malformed record", "malformed records"),
                 (report.torn_records, "record cut off at the end", "records cut off at the end"),
                 (report.cut_starts, "start of an input", "starts of inputs"),
+                (report.failed_inputs, "input that failed", "inputs that failed"),
                 (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
                 (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
                 (skipped.series_without_labels, "series without labels", "series without labels"),

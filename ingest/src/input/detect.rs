@@ -13,12 +13,12 @@ use crate::series_json::{SERIES_REF, WRAPPERS};
 /// Format of the records of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// `ExportMetricsServiceRequest`s of OTLP as JSON: one per line, or length-prefixed.
+    /// `ExportMetricsServiceRequest`s of OTLP as JSON: one per line, in an array, or length-prefixed.
     OtlpJson,
     /// `ExportMetricsServiceRequest`s of OTLP as protobuf: length-prefixed, or a single one.
     OtlpProto,
-    /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series
-    /// API.
+    /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's API for
+    /// series or queries.
     SeriesJson,
     /// Exposition text, line by line. Timestamps are milliseconds in the Prometheus format and seconds in OpenMetrics;
     /// the notation of each timestamp shows which.
@@ -68,7 +68,7 @@ pub(crate) enum Framing {
     Values,
     /// Elements of a JSON array.
     Array,
-    /// Elements of the array `data` of a JSON object.
+    /// Elements of the array `data` of a JSON object, or of `result` in its object `data`.
     Response,
     /// Messages of Arrow IPC.
     Messages,
@@ -78,6 +78,18 @@ pub(crate) enum Framing {
 
 /// Description of content with an unsupported format.
 pub(super) type Found = &'static str;
+
+/// JSON whose first field that is not text is no field of a known format.
+const OTHER_JSON: Found = "JSON, but neither OTLP metrics nor series";
+
+/// Returns the reason why content that was found in a folder, beside captures, is no capture: JSON objects of texts are
+/// frequent, and are series only if they have a metric name.
+pub(super) fn foreign(head: &[u8], format: Format) -> Option<Found> {
+    let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+    // A response that says why it has no series is an input that failed.
+    let is_series = format != Format::SeriesJson || has(b"\"__name__\"") || has(b"\"errorType\"");
+    (!is_series).then_some("JSON objects without a metric name (__name__)")
+}
 
 /// Detects format and framing by the first bytes of content.
 ///
@@ -113,7 +125,7 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
     let mut scan = Scan { rest: head };
     match scan.token() {
         None => Ok((Format::OtlpJson, Framing::Lines)),
-        Some(b'[') => Ok((Format::SeriesJson, Framing::Array)),
+        Some(b'[') => scan.array(),
         Some(b'{') => scan.object().map(|found| match found {
             (format, Framing::Lines) => (format, objects(head)),
             found => found,
@@ -194,6 +206,20 @@ impl Scan<'_> {
         Some(text)
     }
 
+    /// Reads an array after its opening bracket, up to the field of its first object that decides.
+    fn array(&mut self) -> Result<(Format, Framing), Found> {
+        match self.token() {
+            None | Some(b']') => Ok((Format::SeriesJson, Framing::Array)),
+            Some(b'{') => match self.object()? {
+                (format, Framing::Lines) => Ok((format, Framing::Array)),
+                _ => Err("a JSON array of responses; give each of them as a file, or one after the other"),
+            },
+            Some(b'"' | b'[' | b'0'..=b'9' | b'-') => Err(OTHER_JSON),
+            // A section of a configuration file, for example.
+            Some(_) => Err("unrecognized format"),
+        }
+    }
+
     /// Reads an object after its opening brace, up to the first field that decides.
     fn object(&mut self) -> Result<(Format, Framing), Found> {
         let series = Ok((Format::SeriesJson, Framing::Lines));
@@ -253,7 +279,7 @@ impl Scan<'_> {
                 (b"resourceLogs" | b"resourceSpans" | b"resourceProfiles", _) => {
                     return Err("OTLP data, but not metrics");
                 }
-                _ => return Err("JSON, but neither OTLP metrics nor series"),
+                _ => return Err(OTHER_JSON),
             }
         }
     }
@@ -288,6 +314,13 @@ mod tests {
             (r#"{"a":"cut off"#, LINES),
             ("[]", ARRAY),
             ("\n[\n{", ARRAY),
+            ("[{\"a\":\"b\"},", ARRAY),
+            ("[ {\"resourceMetrics\":[]},", Ok((Format::OtlpJson, Framing::Array))),
+            ("[{\"status\":\"success\",\"data\":[", Err("a JSON array of responses; give each of them as a file, or one after the other")),
+            ("[{\"a\":1}]", Err("JSON, but neither OTLP metrics nor series")),
+            ("[\"a\",\"b\"]", Err("JSON, but neither OTLP metrics nor series")),
+            ("[[1,\"2\"]]", Err("JSON, but neither OTLP metrics nor series")),
+            ("[mysqld]\nport=3306\n", Err("unrecognized format")),
             (r#"{"status":"success","data":[{"#, RESPONSE),
             ("{\n  \"status\": \"success\",\n  \"data\": [\n", RESPONSE),
             (r#"{"status":"error","data":null}"#, RESPONSE),

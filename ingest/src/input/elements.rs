@@ -1,4 +1,5 @@
-//! Records that are elements of a JSON array: of a bare array, or of `data` in a response of Prometheus's series API.
+//! Records that are elements of a JSON array: of a bare array, of `data` in a response of Prometheus's series API, or of
+//! `data.result` in that of a query.
 //!
 //! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is
 //! kept and parsed at its end.
@@ -19,6 +20,8 @@ pub(super) struct Elements {
     /// Bytes of the response so far, without its elements.
     envelope: Vec<u8>,
     in_response: bool,
+    /// True if `data` of the response is an object, as in responses of queries.
+    has_result: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,7 @@ impl Elements {
                 (State::Outside, b'{') => {
                     self.in_response = true;
                     self.envelope.clear();
+                    self.has_result = false;
                     self.state = State::BeforeArray;
                 }
                 (State::BeforeArray | State::AfterArray, _) => self.pass_envelope(source, max_len)?,
@@ -114,7 +118,13 @@ impl Elements {
             if self.envelope.len() >= max_len {
                 return Err(mistake(source, format!("more than {} outside of the series list", size(max_len as u64))));
             }
-            let is_array = byte == b'[' && depth.open == 1 && !depth.in_string && ends_in_data(&self.envelope);
+            let is_value_of = |name: &[u8]| !depth.in_string && ends_in_field(&self.envelope, name);
+            self.has_result |= byte == b'{' && depth.open == 1 && is_value_of(b"\"data\"");
+            let is_array = match depth.open {
+                1 => byte == b'[' && is_value_of(b"\"data\""),
+                2 => byte == b'[' && self.has_result && is_value_of(b"\"result\""),
+                _ => false,
+            };
             depth.pass(byte);
             self.envelope.push(byte);
             source.consume(1);
@@ -136,7 +146,7 @@ impl Elements {
             serde_json::from_slice(&self.envelope).map_err(|error| mistake(source, error.to_string()))?;
         if envelope.status.as_deref() == Some("success") {
             if !had_array && envelope.data.is_some() {
-                let reason = "`data` is not a list of series; is this the response of a query?";
+                let reason = "`data` is neither a list of series nor the result of a query";
                 return Err(mistake(source, reason.to_owned()));
             }
             source.states_loss(envelope.warnings.unwrap_or_default());
@@ -151,10 +161,10 @@ impl Elements {
     }
 }
 
-/// Returns true if the next token is the value of a field `data`.
-fn ends_in_data(envelope: &[u8]) -> bool {
-    let name = envelope.trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
-    let before = name.and_then(|name| name.strip_suffix(b"\"data\"")).map(<[u8]>::trim_ascii_end);
+/// Returns true if the next token is the value of a field with this name, which is in quotes.
+fn ends_in_field(envelope: &[u8], name: &[u8]) -> bool {
+    let end = envelope.trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+    let before = end.and_then(|end| end.strip_suffix(name)).map(<[u8]>::trim_ascii_end);
     before.is_some_and(|before| matches!(before.last(), Some(b'{' | b',')))
 }
 

@@ -73,7 +73,25 @@ impl Records {
     /// # Errors
     ///
     /// No format is given and none is recognized, or the input is a block.
-    pub fn new(mut source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
+    pub fn new(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
+        Self::open(source, format, max_len, false)
+    }
+
+    /// Creates a reader of an input that was found in a folder: JSON without metric names is no capture.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`new`](Self::new).
+    pub(crate) fn new_found(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
+        Self::open(source, format, max_len, true)
+    }
+
+    fn open(
+        mut source: Source,
+        format: Option<Format>,
+        max_len: usize,
+        is_found: bool,
+    ) -> Result<Self, IngestError> {
         if source.head().starts_with(&MAGIC) {
             let found = "this is a Chronoxide block, not a capture (use chronoxide-compact to merge blocks)";
             return Err(IngestError::UnknownFormat { input: source.name().to_owned(), found });
@@ -85,12 +103,16 @@ impl Records {
         };
         let start = start.filter(|start| format.is_none_or(|format| format == start.format));
         let unknown = |found| IngestError::UnknownFormat { input: source.name().to_owned(), found };
-        let (format, framing) = match (format, start) {
+        let (detected, framing) = match (format, start) {
             (_, Some(start)) => (start.format, Framing::Lines),
             (None, None) if nul_count > 0 && source.head().is_empty() => return Err(unknown("nothing but NUL bytes")),
             (None, None) => detect::detect(source.head()).map_err(unknown)?,
             (Some(format), None) => (format, detect::framing(format, source.head())),
         };
+        if let Some(found) = detect::foreign(source.head(), detected).filter(|_| is_found && format.is_none()) {
+            return Err(unknown(found));
+        }
+        let format = detected;
         let cut_len = start.map_or(0, |start| start.offset);
         source.consume(cut_len);
         // Empty messages of length-prefixed content are zeros too.

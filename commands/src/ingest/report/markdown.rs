@@ -152,6 +152,7 @@ fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             row("inputs with a cut start", report.cut_starts),
             row("truncated compressed inputs", report.truncated_inputs),
             row("OpenMetrics without its end", report.inputs_without_end),
+            row("inputs that failed", report.failed_inputs),
             row("incomplete responses", report.incomplete_responses),
             row("blank lines", report.blank_lines),
             row("points of metrics without a name, skipped", skipped.points_without_name),
