@@ -55,6 +55,7 @@ pub mod publish;
 pub mod report;
 pub mod series;
 pub mod series_json;
+mod surrogates;
 pub mod timings;
 
 pub use assemble::{AssembleError, AssembleOptions, Assembler, BlockSink, SealedBlock};

@@ -34,6 +34,7 @@ use crate::error::DecodeError;
 use crate::otlp::Text;
 use crate::prometheus::give_point;
 use crate::series::SeriesSink;
+use crate::surrogates::replace_lone;
 
 /// Field of exports with the ref of a series in its block.
 pub(crate) const SERIES_REF: &str = "series_ref";
@@ -50,10 +51,10 @@ const TIMESTAMPS: &str = "timestamps";
 ///
 /// The bytes are not JSON or not an object of strings, or the sink refuses a part.
 pub fn decode_series_json<S: SeriesSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
-    let text = std::str::from_utf8(bytes)?;
+    let text = replace_lone(std::str::from_utf8(bytes)?);
     sink.series_begins().map_err(DecodeError::Sink)?;
     let mut failure = None;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut deserializer = serde_json::Deserializer::from_str(&text);
     let result =
         Series { sink, failure: &mut failure }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
     match (failure, result) {

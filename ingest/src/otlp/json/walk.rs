@@ -17,6 +17,7 @@ use super::schema::{Field, Message};
 use super::text::{Double, Text, Unsigned};
 use super::value::KeyValue;
 use crate::error::DecodeError;
+use crate::surrogates::replace_lone;
 
 /// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///
@@ -27,7 +28,7 @@ use crate::error::DecodeError;
 ///
 /// The bytes are not JSON or not such a request, or the sink refuses a part.
 pub fn decode_otlp_json<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
-    let text = std::str::from_utf8(bytes)?;
+    let text = replace_lone(std::str::from_utf8(bytes)?);
     let mut walk = Walk {
         needs: sink.needs(),
         sink,
@@ -36,7 +37,7 @@ pub fn decode_otlp_json<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), D
         bucket_bounds: Vec::new(),
         quantiles: Vec::new(),
     };
-    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut deserializer = serde_json::Deserializer::from_str(&text);
     let result = Node { walk: &mut walk, message: Message::Request }
         .deserialize(&mut deserializer)
         .and_then(|()| deserializer.end());
