@@ -7,7 +7,8 @@ use chronoxide_format::metadata::MetricMetadata;
 use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, RowsError};
 use crate::error::DecodeError;
 use crate::input::Format;
-use crate::otlp::{Level, Needs, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
+use crate::invalid::{Marked, mark};
+use crate::otlp::{Level, Needs, OtlpSink, Owner, Point, decode_otlp_json, decode_otlp_proto};
 use crate::parts::{Parts, PartsDecoder, Span};
 use crate::prometheus::proto::decode_metric_family;
 use crate::prometheus::remote_write::decode_remote_write;
@@ -30,6 +31,8 @@ pub(crate) struct Decoder {
     messages: MessageDecoder,
     /// Maximum length of a decompressed record.
     max_len: usize,
+    /// If true, texts that are not UTF-8 cost the series that they belong to, and not the record.
+    skips: bool,
     /// Decoder to parts on this thread, and its buffer.
     ahead: Option<(PartsDecoder, Parts)>,
 }
@@ -54,7 +57,12 @@ impl Decoder {
         let is_direct = format == Format::OtlpProto;
         let ahead = if is_direct { None } else { parts_decoder(format, needs, false) };
         let ahead = ahead.map(|decoder| (decoder, Parts::default()));
-        Self { format, text, messages: MessageDecoder::new(max_len), max_len, ahead }
+        Self { format, text, messages: MessageDecoder::new(max_len), max_len, skips: false, ahead }
+    }
+
+    /// Leaves out series with texts that are not UTF-8. The sink must leave them out too.
+    pub(crate) fn skipping(self, skips: bool) -> Self {
+        Self { skips, ..self }
     }
 
     /// Gives the parts of a whole record to a sink, after it was decoded here or `ahead`. Returns `None` if it must be
@@ -88,6 +96,14 @@ impl Decoder {
         bytes: &[u8],
         sink: &mut S,
     ) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
+        let is_json = matches!(self.format, Format::OtlpJson | Format::SeriesJson);
+        if self.skips && is_json && let Some(text) = mark(bytes) {
+            let (bytes, sink) = (text.as_bytes(), &mut Marked::new(sink));
+            return match self.format {
+                Format::OtlpJson => decode_otlp_json(bytes, sink),
+                _ => decode_series_json(bytes, sink),
+            };
+        }
         match self.format {
             Format::OtlpJson => decode_otlp_json(bytes, sink),
             Format::OtlpProto => decode_otlp_proto(bytes, sink),
@@ -143,7 +159,7 @@ impl Decoder {
             Format::PrometheusText | Format::OpenMetrics => Ok(()),
             // Decoding a message twice would change dictionaries. A malformed one gives nothing but whole series.
             Format::Arrow => Ok(()),
-            _ => self.record(bytes, &mut Nothing),
+            _ => self.record(bytes, &mut Nothing { skips: self.skips }),
         }
     }
 }
@@ -198,7 +214,10 @@ pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool 
 }
 
 /// Sink that ignores everything.
-struct Nothing;
+struct Nothing {
+    /// If true, it leaves out texts that are not UTF-8.
+    skips: bool,
+}
 
 impl OtlpSink for Nothing {
     type Error = Infallible;
@@ -214,6 +233,10 @@ impl OtlpSink for Nothing {
     fn point(&mut self, _: &Point<'_>) -> Result<(), Infallible> {
         Ok(())
     }
+
+    fn invalid_text(&mut self, _: Owner) -> bool {
+        self.skips
+    }
 }
 
 impl SeriesSink for Nothing {
@@ -221,5 +244,13 @@ impl SeriesSink for Nothing {
 
     fn label(&mut self, _: &str, _: &str) -> Result<(), Infallible> {
         Ok(())
+    }
+
+    fn invalid_series(&mut self) -> bool {
+        self.skips
+    }
+
+    fn invalid_metadata(&mut self) -> bool {
+        self.skips
     }
 }

@@ -109,7 +109,8 @@ impl<B: BlockSink> Ingest<B> {
     /// Creates a run that gives its blocks to `blocks`.
     #[must_use]
     pub fn new(options: IngestOptions, blocks: B) -> Self {
-        let assembler = Assembler::new(options.assemble.clone(), blocks);
+        let assemble = AssembleOptions { skip_invalid_texts: options.skip_broken_records, ..options.assemble.clone() };
+        let assembler = Assembler::new(assemble, blocks);
         Self { options, assembler, on_progress: None, timings: None }
     }
 
@@ -189,63 +190,53 @@ impl<B: BlockSink> Ingest<B> {
         source: Source,
         records: impl Fn(Source, Option<Format>, usize) -> Result<Records, IngestError>,
     ) -> Result<(), IngestError> {
-        let is_at_hand = source.is_at_hand();
-        let position = source.position();
-        let path = source.random_access().map(Path::to_owned);
-        let mut records = records(source, self.options.format, self.options.max_record_len)?;
-        let format = records.format();
-        let name = records.source().name().to_owned();
+        let (input, before) = (source.name().to_owned(), self.report().skipped);
+        let result = self.read_parts(source, records);
+        let skipped = self.report().skipped;
+        let texts = skipped.invalid_texts - before.invalid_texts;
+        if texts > 0 {
+            let series = skipped.invalid_series - before.invalid_series;
+            self.assembler.report_mut().warn(Warning::InvalidTexts { input, texts, series });
+        }
+        result
+    }
+
+    /// Reads the parts of an input between damages of its compressed stream.
+    fn read_parts(
+        &mut self,
+        mut source: Source,
+        records: impl Fn(Source, Option<Format>, usize) -> Result<Records, IngestError>,
+    ) -> Result<(), IngestError> {
         self.assembler.input_has_external_labels(std::iter::empty())?;
         self.assembler.input_has_no_window()?;
-        let needs_random_access = records.needs_random_access();
-        if needs_random_access && let Some(path) = path {
-            let file = File::open(path).map_err(|source| IngestError::Open { input: name.clone(), source })?;
-            return self.read_table(format, &name, file);
+        let max_len = self.options.max_record_len;
+        let path = source.random_access().map(Path::to_owned);
+        while source.has_failed_at_once() && self.pass_damage(&mut source, None)? {}
+        let part = records(source, self.options.format, max_len)?;
+        let (format, needs_random_access) = (part.format(), part.needs_random_access());
+        let name = part.source().name().to_owned();
+        if needs_random_access {
+            return self.read_whole(part, &name, path.as_deref());
         }
         let records_before = self.seen();
-        let (max_len, needs) = (self.options.max_record_len, self.assembler.needs());
-        let mut decoder = Decoder::new(format, max_len, self.options.keep_float_labels, needs);
-        // Rows are found from the end of the file.
-        let mut copy = if needs_random_access { Some(columns::Copy::new(format, &name)?) } else { None };
-
-        let (source, blank_lines) = if is_at_hand {
-            while let Some(record) = records.next_record()? {
-                let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
-                self.take_or_copy(&record, &mut decoder, &mut copy, &name)?;
-            }
-            self.report_progress(&name, &position)?;
-            let blank_lines = records.blank_lines();
-            (records.into_source(), blank_lines)
-        } else {
-            let mut ahead = ReadAhead::new(records, self.decoding(format))?;
-            loop {
-                match ahead.next(POLL_INTERVAL)? {
-                    Ahead::Batch(batch) => {
-                        for record in batch.records() {
-                            self.take_or_copy(&record, &mut decoder, &mut copy, &name)?;
-                        }
-                        ahead.give_back(batch);
-                    }
-                    Ahead::Nothing => {}
-                    Ahead::End(source, blank_lines) => break (*source, blank_lines),
-                }
-                self.report_progress(&name, &position)?;
-            }
-        };
-
-        if let Some(copy) = copy {
-            return self.read_table(format, &name, copy.into_file()?);
+        let mut decoder = Decoder::new(format, max_len, self.options.keep_float_labels, self.assembler.needs())
+            .skipping(self.options.skip_broken_records);
+        let mut take = |ingest: &mut Self, record: &BatchRecord<'_>| ingest.take_timed(record, &mut decoder, &name);
+        let mut source = self.read_part(part, &mut take)?;
+        let mut part_start = 0;
+        while self.pass_damage(&mut source, Some(part_start))? {
+            part_start = source.offset();
+            source = self.read_part(Records::new(source, Some(format), max_len)?, &mut take)?;
         }
+
         decoder.finish(&mut self.assembler).or_else(|error| error.split().map(drop))?;
         self.assembler.input_ends();
         if let Some((rows, ignored)) = decoder.columns() {
             self.assembler.report_mut().rows += rows;
             self.count_columns(&name, rows > 0, ignored);
         }
-
         let report = self.assembler.report_mut();
         report.inputs += 1;
-        report.blank_lines += blank_lines;
         report.content_bytes += source.offset();
         report.incomplete_responses += u64::from(!source.stated_losses().is_empty());
         for reason in source.stated_losses() {
@@ -263,6 +254,82 @@ impl<B: BlockSink> Ingest<B> {
             self.assembler.report_mut().warn(Warning::NoRecords { input: name, format });
         }
         Ok(())
+    }
+
+    /// Goes on at the next frame after damage of a compressed stream, which is counted unless the frame has no content.
+    /// Returns false if there is no other frame.
+    fn pass_damage(&mut self, source: &mut Source, part_start: Option<u64>) -> Result<bool, IngestError> {
+        let Some(damage) = source.damage() else { return Ok(false) };
+        let (is_truncated, offset) = (source.is_truncated(), source.offset());
+        let is_resumed = source.resume()?;
+        // A stream that ends within its last frame is truncated.
+        if is_truncated && !is_resumed {
+            return Ok(false);
+        }
+        if !self.options.skip_broken_records {
+            return Err(damage);
+        }
+        let reason = damage.source().map(ToString::to_string).unwrap_or_default();
+        // Other bytes may look like the start of a frame.
+        if part_start != Some(offset) || offset == 0 {
+            let report = self.assembler.report_mut();
+            report.skipped.broken_records += 1;
+            report.warn(Warning::SkippedFrame { input: source.name().to_owned(), offset, reason });
+        }
+        Ok(is_resumed)
+    }
+
+    /// Reads a table, whose rows are found from the end of the file: its file, or a copy of its content.
+    fn read_whole(&mut self, records: Records, name: &str, path: Option<&Path>) -> Result<(), IngestError> {
+        let format = records.format();
+        if let Some(path) = path {
+            let file = File::open(path).map_err(|source| IngestError::Open { input: name.to_owned(), source })?;
+            return self.read_table(format, name, file);
+        }
+        let mut copy = columns::Copy::new(format, name)?;
+        let source = self.read_part(records, &mut |_, record| match record.record.content {
+            RecordContent::Whole(bytes) => copy.append(bytes),
+            _ => Ok(()),
+        })?;
+        match source.damage() {
+            Some(damage) if !source.is_truncated() => Err(damage),
+            _ => self.read_table(format, name, copy.into_file()?),
+        }
+    }
+
+    /// Reads records up to the end of the content, or up to damage of its compressed stream. Returns the source.
+    fn read_part(
+        &mut self,
+        mut records: Records,
+        take: &mut impl FnMut(&mut Self, &BatchRecord<'_>) -> Result<(), IngestError>,
+    ) -> Result<Source, IngestError> {
+        let (name, format) = (records.source().name().to_owned(), records.format());
+        let position = records.source().position();
+        let (source, blank_lines) = if records.source().is_at_hand() {
+            while let Some(record) = records.next_record()? {
+                take(self, &BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO })?;
+            }
+            self.report_progress(&name, &position)?;
+            let blank_lines = records.blank_lines();
+            (records.into_source(), blank_lines)
+        } else {
+            let mut ahead = ReadAhead::new(records, self.decoding(format))?;
+            loop {
+                match ahead.next(POLL_INTERVAL)? {
+                    Ahead::Batch(batch) => {
+                        for record in batch.records() {
+                            take(self, &record)?;
+                        }
+                        ahead.give_back(batch);
+                    }
+                    Ahead::Nothing => {}
+                    Ahead::End(source, blank_lines) => break (*source, blank_lines),
+                }
+                self.report_progress(&name, &position)?;
+            }
+        };
+        self.assembler.report_mut().blank_lines += blank_lines;
+        Ok(source)
     }
 
     /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). Each chunk counts as a point over
@@ -370,20 +437,6 @@ impl<B: BlockSink> Ingest<B> {
             decoders: (0..count).filter_map(|_| parts_decoder(format, needs, skips)).collect(),
             max_memory: self.options.assemble.max_memory,
             is_timed: self.timings.is_some(),
-        }
-    }
-
-    /// Takes a record, or copies it if the input is copied.
-    fn take_or_copy(
-        &mut self,
-        record: &BatchRecord<'_>,
-        decoder: &mut Decoder,
-        copy: &mut Option<columns::Copy>,
-        input: &str,
-    ) -> Result<(), IngestError> {
-        match (copy, record.record.content) {
-            (Some(copy), RecordContent::Whole(bytes)) => copy.append(bytes),
-            _ => self.take_timed(record, decoder, input),
         }
     }
 

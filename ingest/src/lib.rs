@@ -46,6 +46,7 @@ mod decode;
 pub mod error;
 pub mod ingest;
 pub mod input;
+mod invalid;
 pub mod names;
 pub mod otlp;
 mod parts;

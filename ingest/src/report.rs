@@ -133,6 +133,10 @@ pub struct Skipped {
     pub too_many_labels: u64,
     /// Series without labels.
     pub series_without_labels: u64,
+    /// Texts that are not UTF-8.
+    pub invalid_texts: u64,
+    /// Points and series of these texts.
+    pub invalid_series: u64,
 }
 
 /// Problem that does not stop the run.
@@ -188,6 +192,24 @@ pub enum Warning {
         offset: u64,
         /// Reason.
         reason: String,
+    },
+    /// A frame or a member of a compressed stream is damaged or cut off, and others may follow it.
+    SkippedFrame {
+        /// Name of the input.
+        input: String,
+        /// Bytes of content before the damage.
+        offset: u64,
+        /// Reason.
+        reason: String,
+    },
+    /// Texts that are not UTF-8 were skipped, with the points and series to which they belong.
+    InvalidTexts {
+        /// Name of the input.
+        input: String,
+        /// Number of texts.
+        texts: u64,
+        /// Number of points and series.
+        series: u64,
     },
     /// An input has no records.
     NoRecords {
@@ -297,6 +319,18 @@ impl fmt::Display for Warning {
             Self::SkippedRecord { input, number, offset, reason } => {
                 write!(f, "{input}: skipped malformed record {number} at byte {offset}: {reason}")
             }
+            Self::SkippedFrame { input, offset, reason } => write!(
+                f,
+                "{input}: the compressed stream is damaged after {offset} bytes of content: {reason}; skipped the rest of \
+                 that frame"
+            ),
+            Self::InvalidTexts { input, texts, series } => write!(
+                f,
+                "{input}: skipped {} that {} not valid UTF-8, with the {series} points and series of {}",
+                count_of(*texts, "text"),
+                if *texts == 1 { "is" } else { "are" },
+                if *texts == 1 { "it" } else { "them" },
+            ),
             Self::NoSeries { input } => write!(f, "{input}: no series"),
             Self::TornSegment { path, offset } => {
                 write!(f, "{path}: the file ends within the record at byte {offset}; skipped that record")
@@ -345,8 +379,10 @@ impl Report {
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.cut_starts + self.truncated_inputs + self.inputs_without_end;
-        let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
+        let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels, .. } = self.skipped;
+        let Skipped { invalid_texts, invalid_series, .. } = self.skipped;
         let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
+        let skipped = skipped + invalid_texts + invalid_series;
         let failed = self.failed_inputs + self.incomplete_responses + self.unknown_series_refs;
         skipped + failed > 0 || !allow_truncated && torn > 0
     }

@@ -96,6 +96,18 @@ pub trait SeriesSink {
         Ok(())
     }
 
+    /// Tells of a series that has a text that is not valid UTF-8, in place of the series or of its end. Returns true if
+    /// the sink leaves out the series, and false if the record is malformed.
+    fn invalid_series(&mut self) -> bool {
+        false
+    }
+
+    /// Tells of metadata that has a text that is not valid UTF-8, in place of the metadata. Returns true if the sink
+    /// leaves it out, and false if the record is malformed.
+    fn invalid_metadata(&mut self) -> bool {
+        false
+    }
+
     /// Adds the metadata of a metric.
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Self::Error> {
         let _ = metadata;

@@ -186,6 +186,7 @@ impl Display for TextSummary<'_> {
                 (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
                 (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
                 (skipped.series_without_labels, "series without labels", "series without labels"),
+                (skipped.invalid_series, "point or series with invalid text", "points and series with invalid text"),
             ]),
         )
     }

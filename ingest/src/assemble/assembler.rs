@@ -76,6 +76,8 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) last_metadata: OwnedMetricMetadata,
     /// Times of the current series, if the input has them.
     pub(super) series_times: Vec<Times>,
+    /// True if the name or unit of the current metric is not UTF-8.
+    pub(super) metric_is_invalid: bool,
     /// Points of the current series whose times do not fit.
     pub(super) untimed_points: u64,
     /// External labels of the inputs since the last cut.
@@ -122,6 +124,7 @@ impl<B: BlockSink> Assembler<B> {
             metadata_bytes: 0,
             last_metadata: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
+            metric_is_invalid: false,
             untimed_points: 0,
             external_labels: options.external_labels.clone(),
             input_window: InputWindow::default(),

@@ -14,6 +14,8 @@ pub(super) struct Attributes {
     marks: Vec<(u32, u32)>,
     /// True if there were more attributes than are kept.
     pub(super) is_overfull: bool,
+    /// True if a text of the level is not UTF-8.
+    pub(super) is_invalid: bool,
     /// Number of times the level was cleared. Marks of other generations are invalid.
     generation: u32,
 }
@@ -23,6 +25,7 @@ impl Attributes {
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.is_overfull = false;
+        self.is_invalid = false;
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             self.marks.clear();
@@ -74,11 +77,13 @@ impl Attributes {
         mut key: impl FnMut(StoreKeyId) -> Result<StoreKeyId, E>,
         mut label: impl FnMut(LabelId) -> Result<LabelId, E>,
     ) -> Result<(), E> {
-        let (list, is_overfull) = (std::mem::take(&mut self.list), self.is_overfull);
+        let Self { is_overfull, is_invalid, .. } = *self;
+        let list = std::mem::take(&mut self.list);
         // Frees the marks: a store with many keys left one for each.
         self.marks = Vec::new();
         self.clear();
         self.is_overfull = is_overfull;
+        self.is_invalid = is_invalid;
         for (old, value) in list {
             let value = value.map(&mut label).transpose()?;
             self.set(key(old)?, value);

@@ -66,6 +66,8 @@ pub struct AssembleOptions {
     pub keep_metadata: bool,
     /// If true, also seal each block in the other layouts, for comparison.
     pub compare_layouts: bool,
+    /// If true, a text that is not UTF-8 costs the points and series that it belongs to, and not its record.
+    pub skip_invalid_texts: bool,
 }
 
 impl Default for AssembleOptions {
@@ -91,6 +93,7 @@ impl Default for AssembleOptions {
             type_and_unit_labels: false,
             keep_metadata: true,
             compare_layouts: false,
+            skip_invalid_texts: false,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::error::AssembleError;
 use super::lists::List;
 use super::windows::Times;
 use crate::names;
-use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
+use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Owner, Point};
 use crate::report::Report;
 
 impl<B: BlockSink> OtlpSink for Assembler<B> {
@@ -29,6 +29,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         self.end_resource()?;
         self.resource.clear();
         self.scope()?;
+        self.metric_is_invalid = false;
         self.clear_point();
         self.check_memory_of_work()
     }
@@ -112,6 +113,22 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         Ok(())
     }
 
+    fn invalid_text(&mut self, owner: Owner) -> bool {
+        if !self.options.skip_invalid_texts {
+            return false;
+        }
+        self.recall.drop_pending();
+        self.report.skipped.invalid_texts += 1;
+        match owner {
+            Owner::Resource => self.resource.is_invalid = true,
+            Owner::Scope => self.scope.is_invalid = true,
+            Owner::Metric => self.metric_is_invalid = true,
+            Owner::Point => self.point.is_invalid = true,
+            Owner::Description => {}
+        }
+        true
+    }
+
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.windows.metric_begins();
         self.metric.clear();
@@ -144,6 +161,10 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         let report = &mut self.report;
         report.points += 1;
         report.points_by_kind.add(point.kind);
+        if self.resource.is_invalid || self.scope.is_invalid || self.metric_is_invalid || self.point.is_invalid {
+            report.skipped.invalid_series += 1;
+            return Ok(());
+        }
         if self.metric.is_empty() {
             report.skipped.points_without_name += 1;
             return Ok(());
@@ -199,6 +220,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
     }
 
     fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), AssembleError> {
+        self.metric_is_invalid = false;
         self.report.metrics += 1;
         self.report.metrics_without_points += u64::from(point_count == 0);
         let Some(&name) = self.metric.first().filter(|_| point_count > 0) else {
@@ -243,7 +265,8 @@ impl<B: BlockSink> Assembler<B> {
         let counts = [empty_values, duplicate_keys].map(|counts| counts.resource + counts.scope + counts.point);
         let attributes = self.level(level);
         let problems = names_cut + values_cut + empty_keys + counts.into_iter().sum::<u64>();
-        (attributes.list.len(), problems + u64::from(attributes.is_overfull))
+        let is_incomplete = attributes.is_overfull || attributes.is_invalid;
+        (attributes.list.len(), problems + u64::from(is_incomplete))
     }
 
     /// Stores the series of the current point, which is not expanded.

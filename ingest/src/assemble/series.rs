@@ -103,6 +103,19 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         result
     }
 
+    fn invalid_series(&mut self) -> bool {
+        let skips = self.options.skip_invalid_texts;
+        self.report.skipped.invalid_texts += u64::from(skips);
+        self.report.skipped.invalid_series += u64::from(skips);
+        skips
+    }
+
+    fn invalid_metadata(&mut self) -> bool {
+        let skips = self.options.skip_invalid_texts;
+        self.report.skipped.invalid_texts += u64::from(skips);
+        skips
+    }
+
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.report.metrics += 1;
         self.last_metadata = OwnedMetricMetadata::from(*metadata);

@@ -25,6 +25,7 @@
 mod ahead;
 mod batch;
 mod chunks;
+mod content;
 mod depth;
 mod detect;
 mod elements;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::content::{Content, Gzip, Plain, Raw, Zstd};
 use crate::error::IngestError;
 
 /// Bytes that are examined to detect a format.
@@ -55,14 +56,18 @@ impl Compression {
 pub struct Source {
     name: String,
     compression: Compression,
-    reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read + Send>>>,
+    reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Content>>>,
     offset: u64,
     /// Length of the file, if the input is a file.
     file_len: Option<u64>,
     /// Path of the file, if the input is a file that is not compressed.
     path: Option<PathBuf>,
     watch: Arc<Watch>,
+    /// True if the whole rest of the content was read as its head.
+    is_at_hand: bool,
     truncated: bool,
+    /// Damage of the compressed stream, which ends the content so far.
+    damage: Option<io::Error>,
     /// Statements of the content that a part of it is missing.
     stated_losses: Vec<String>,
 }
@@ -193,20 +198,18 @@ impl Source {
         window: usize,
     ) -> Result<Self, IngestError> {
         let watch = Arc::new(Watch::default());
-        let mut raw = BufReader::with_capacity(buffer_len, Watched { inner: reader, watch: watch.clone() });
+        let mut raw = Watched { inner: reader, watch: watch.clone() };
         let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
         let mut head = Vec::new();
         raw.by_ref().take(4).read_to_end(&mut head).map_err(read_error)?;
         let compression = Compression::detect(&head);
-        let raw = Cursor::new(head).chain(raw);
-        let content: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(raw),
+        let content: Box<dyn Content> = match compression {
+            Compression::None => Box::new(Plain(Cursor::new(head).chain(raw))),
             Compression::Zstd => {
-                let mut decoder = zstd::Decoder::with_buffer(raw).map_err(read_error)?;
-                decoder.window_log_max(window.ilog2()).map_err(read_error)?;
-                Box::new(decoder)
+                let raw = Raw::new(head, raw, buffer_len);
+                Box::new(Zstd::new(raw, window.ilog2()).map_err(read_error)?)
             }
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
+            Compression::Gzip => Box::new(Gzip::new(Raw::new(head, raw, buffer_len))),
         };
         let mut source = Self {
             name,
@@ -216,17 +219,14 @@ impl Source {
             file_len: None,
             path: None,
             watch,
+            is_at_hand: false,
             truncated: false,
+            damage: None,
             stated_losses: Vec::new(),
         };
-        let mut head = Vec::new();
-        let (_, rest) = source.reader.get_mut();
-        let result = rest.take(HEAD_LEN).read_to_end(&mut head);
-        source.survive(result)?;
+        source.read_head()?;
         // A byte order mark has no meaning in UTF-8, and JSON does not allow it.
-        let mark_len = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let (first, _) = source.reader.get_mut();
-        *first = Cursor::new(head);
+        let mark_len = if source.head().starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         source.consume(mark_len);
         Ok(source)
     }
@@ -278,7 +278,7 @@ impl Source {
 
     /// Returns true if the whole content is buffered, because it is small.
     pub(crate) fn is_at_hand(&self) -> bool {
-        (self.head().len() as u64) < HEAD_LEN - 3
+        self.is_at_hand
     }
 
     /// Returns the first bytes, before anything is consumed.
@@ -304,13 +304,48 @@ impl Source {
         let before = self.offset;
         while !self.head().is_empty() && self.head().iter().all(|&byte| byte == 0) {
             self.consume(self.head().len());
-            let mut head = Vec::new();
-            let (_, rest) = self.reader.get_mut();
-            let result = rest.take(HEAD_LEN).read_to_end(&mut head);
-            *self.reader.get_mut().0 = Cursor::new(head);
-            self.survive(result)?;
+            self.read_head()?;
         }
         Ok(self.offset - before)
+    }
+
+    /// Reads the first bytes of the rest.
+    fn read_head(&mut self) -> Result<(), IngestError> {
+        let mut head = Vec::new();
+        let (_, rest) = self.reader.get_mut();
+        let result = rest.take(HEAD_LEN).read_to_end(&mut head);
+        self.is_at_hand = (head.len() as u64) < HEAD_LEN;
+        *self.reader.get_mut().0 = Cursor::new(head);
+        self.survive(result)
+    }
+
+    /// Returns true if the compressed stream is damaged or cut off before any content.
+    pub(crate) fn has_failed_at_once(&self) -> bool {
+        self.head().is_empty() && (self.truncated || self.damage.is_some())
+    }
+
+    /// Goes on after damage of the compressed stream, or after its end within a frame, if there is another frame.
+    pub(crate) fn resume(&mut self) -> Result<bool, IngestError> {
+        let resumed = self.reader.get_mut().1.get_mut().resume();
+        let is_resumed = resumed
+            .map_err(|source| IngestError::Read { input: self.name.clone(), offset: self.offset, source })?;
+        if is_resumed {
+            self.truncated = false;
+            self.damage = None;
+            self.read_head()?;
+        }
+        Ok(is_resumed)
+    }
+
+    /// Returns the error of the damage or truncation that ended the content so far.
+    pub(crate) fn damage(&self) -> Option<IngestError> {
+        let source = match &self.damage {
+            Some(error) => io::Error::new(error.kind(), error.to_string()),
+            None if self.truncated => io::Error::new(io::ErrorKind::UnexpectedEof, "a frame is cut off"),
+            None => return None,
+        };
+        let (input, compression) = (self.name.clone(), self.compression.name());
+        Some(IngestError::Compression { input, compression, offset: self.offset, source })
     }
 
     /// Returns the next bytes, empty at the end. [`consume`](Self::consume) advances.
@@ -339,7 +374,8 @@ impl Source {
         self.offset += count as u64;
     }
 
-    /// Converts an error: a truncated compressed stream is recorded and ends the content; other errors are returned.
+    /// Converts an error: damage and truncation of a compressed stream are recorded and end the content; other errors
+    /// are returned.
     fn survive(&mut self, result: io::Result<usize>) -> Result<(), IngestError> {
         let Err(source) = result else { return Ok(()) };
         let (input, offset) = (self.name.clone(), self.offset);
@@ -348,8 +384,9 @@ impl Source {
         }
         if source.kind() == io::ErrorKind::UnexpectedEof {
             self.truncated = true;
-            return Ok(());
+        } else {
+            self.damage = Some(source);
         }
-        Err(IngestError::Compression { input, compression: self.compression.name(), offset, source })
+        Ok(())
     }
 }

@@ -82,4 +82,4 @@ pub use json::decode_otlp_json;
 pub use kind::MetricKind;
 pub use proto::{decode_otlp_proto, looks_like_request};
 pub(crate) use proto::{odd_attribute, run_of_attributes};
-pub use sink::{Level, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
+pub use sink::{Level, NO_RECORDED_VALUE, Needs, OtlpSink, Owner, Point};

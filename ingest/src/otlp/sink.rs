@@ -18,6 +18,31 @@ pub enum Level {
     Point,
 }
 
+/// Owner of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Resource, by an attribute.
+    Resource,
+    /// Scope, by an attribute, its name or its version.
+    Scope,
+    /// Metric, by its name or unit.
+    Metric,
+    /// Point, by an attribute.
+    Point,
+    /// Description of a metric, which no series depends on.
+    Description,
+}
+
+impl From<Level> for Owner {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Resource => Self::Resource,
+            Level::Scope => Self::Scope,
+            Level::Point => Self::Point,
+        }
+    }
+}
+
 /// Data point. Its attributes come before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point<'a> {
@@ -97,6 +122,13 @@ pub trait OtlpSink {
     fn encoded_attributes_end(&mut self, level: Level, bytes: &[u8]) -> Result<(), Self::Error> {
         let _ = (level, bytes);
         Ok(())
+    }
+
+    /// Tells of a text that is not valid UTF-8, in place of the text. Returns true if the sink leaves out all points of
+    /// the owner, and false if the request is malformed. A text of a metric comes before the metric.
+    fn invalid_text(&mut self, owner: Owner) -> bool {
+        let _ = owner;
+        false
     }
 
     /// Begins a metric. The name may be empty. The other metadata is what is known so far, or all of it if

@@ -7,10 +7,10 @@
 use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
 use super::super::kind::MetricKind;
-use super::super::sink::{Level, Needs, OtlpSink, Point};
+use super::super::sink::{Level, Needs, OtlpSink, Owner, Point};
 use super::value::key_value;
 use crate::error::DecodeError;
-use crate::protobuf::{Fields, ProtoError};
+use crate::protobuf::{Field, Fields, ProtoError};
 
 /// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///
@@ -110,8 +110,8 @@ impl<S: OtlpSink> Walk<'_, S> {
                     let start = scope.offset();
                     let Some(field) = scope.next()? else { break };
                     match field.number {
-                        1 => name = field.text()?,
-                        2 => version = field.text()?,
+                        1 => name = self.text(&field, Owner::Scope)?,
+                        2 => version = self.text(&field, Owner::Scope)?,
                         3 => {
                             scope =
                                 self.attributes(Level::Scope, (field.bytes()?, field.end()), message.after(start))?
@@ -120,7 +120,7 @@ impl<S: OtlpSink> Walk<'_, S> {
                     }
                 }
             } else if field.number == 3 && self.needs.scope_schema_url {
-                schema_url = field.text()?;
+                schema_url = self.text(&field, Owner::Scope)?;
             }
         }
         let known = [("otel_scope_name", name), ("otel_scope_version", version), ("otel_scope_schema_url", schema_url)];
@@ -147,9 +147,9 @@ impl<S: OtlpSink> Walk<'_, S> {
             let before = description;
             let Some(field) = description.next()? else { break };
             match field.number {
-                1 => metadata.name = field.text()?,
-                2 => metadata.description = field.text()?,
-                3 => metadata.unit = field.text()?,
+                1 => metadata.name = self.text(&field, Owner::Metric)?,
+                2 => metadata.description = self.text(&field, Owner::Description)?,
+                3 => metadata.unit = self.text(&field, Owner::Metric)?,
                 number => {
                     if let Some(kind) = data_kind(number)
                         && data.is_none_or(|(of, _)| of != kind)
@@ -228,6 +228,14 @@ impl<S: OtlpSink> Walk<'_, S> {
         self.sink.point(&point).map_err(DecodeError::Sink)
     }
 
+    /// Returns the text of a field, or an empty one if it is invalid and the sink leaves out its owner.
+    fn text<'a>(&mut self, field: &Field<'a>, owner: Owner) -> Result<&'a str, ProtoError> {
+        match field.text() {
+            Err(ProtoError::Utf8 { .. }) if self.sink.invalid_text(owner) => Ok(""),
+            text => text,
+        }
+    }
+
     /// Gives an attribute, the first of `fields` with its end, and those that directly follow it, to the sink. Returns
     /// the fields after them.
     #[inline]
@@ -299,7 +307,10 @@ fn attribute<S: OtlpSink>(
     if sink.encoded_attribute(level, bytes).map_err(DecodeError::Sink)? {
         return Ok(());
     }
-    let (key, value) = key_value(Fields::new(bytes, offset))?;
+    let (key, value) = match key_value(Fields::new(bytes, offset)) {
+        Err(ProtoError::Utf8 { .. }) if sink.invalid_text(Owner::from(level)) => return Ok(()),
+        pair => pair?,
+    };
     sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
 }
 

@@ -2,21 +2,24 @@
 
 use crate::prometheus::label_pair::push_label;
 use crate::prometheus::{FamilyType, label_pair};
-use crate::protobuf::{Fields, ProtoError};
+use crate::protobuf::{Field, Fields, ProtoError};
 
 /// `MetricFamily`. Metrics are not decoded yet: a decoded metric takes many times its bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct MetricFamily<'a> {
     pub(super) name: &'a str,
-    pub(super) help: &'a str,
+    /// Help, or the error of a text that is not UTF-8.
+    pub(super) help: Result<&'a str, ProtoError>,
     pub(super) family_type: i32,
     pub(super) metrics: Vec<Fields<'a>>,
-    pub(super) unit: &'a str,
+    /// Unit, or the error of a text that is not UTF-8.
+    pub(super) unit: Result<&'a str, ProtoError>,
 }
 
 impl<'a> MetricFamily<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ProtoError> {
-        let (mut family, mut fields) = (Self::default(), Fields::new(bytes, 0));
+        let mut family = Self { name: "", help: Ok(""), family_type: 0, metrics: Vec::new(), unit: Ok("") };
+        let mut fields = Fields::new(bytes, 0);
         let mut count = 0;
         fields.each_number(|number| count += usize::from(number == 4))?;
         fields.check_parts(count * size_of::<Fields<'_>>(), count)?;
@@ -24,10 +27,10 @@ impl<'a> MetricFamily<'a> {
         while let Some(field) = fields.next()? {
             match field.number {
                 1 => family.name = field.text()?,
-                2 => family.help = field.text()?,
+                2 => family.help = text(&field)?,
                 3 => family.family_type = field.int32()?,
                 4 => family.metrics.push(field.message()?),
-                5 => family.unit = field.text()?,
+                5 => family.unit = text(&field)?,
                 _ => {}
             }
         }
@@ -45,6 +48,12 @@ impl<'a> MetricFamily<'a> {
             _ => FamilyType::Unknown,
         }
     }
+}
+
+/// Returns the text of a field, or the error of a text that is not UTF-8.
+fn text<'a>(field: &Field<'a>) -> Result<Result<&'a str, ProtoError>, ProtoError> {
+    field.bytes()?;
+    Ok(field.text())
 }
 
 /// `Metric`.

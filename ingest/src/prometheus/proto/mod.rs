@@ -21,6 +21,7 @@ pub use error::{ExpositionError, FamilyError};
 use message::{Metric, MetricFamily};
 
 use super::{FamilyType, NAME, give_point, open_metrics_float};
+use crate::protobuf::ProtoError;
 use crate::series::SeriesSink;
 
 /// Decodes a metric family, without its length prefix, and gives its parts to `sink`. With `classic_histograms`,
@@ -39,11 +40,22 @@ pub fn decode_metric_family<S: SeriesSink>(
         return Err(FamilyError::NoName.into());
     }
     let family_type = family.family_type();
-    let metadata = family_type.metadata(family.name, family.unit, family.help);
-    sink.metadata(&metadata).map_err(ExpositionError::Sink)?;
+    match (family.unit, family.help) {
+        (Ok(unit), Ok(help)) => {
+            sink.metadata(&family_type.metadata(family.name, unit, help)).map_err(ExpositionError::Sink)?;
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            if !sink.invalid_metadata() {
+                return Err(FamilyError::Message(error).into());
+            }
+        }
+    }
     for (number, &fields) in family.metrics.iter().enumerate() {
         let malformed = |source| FamilyError::Metric { family: family.name.to_owned(), number, source };
-        let metric = Metric::parse(fields).map_err(malformed)?;
+        let metric = match Metric::parse(fields) {
+            Err(ProtoError::Utf8 { .. }) if sink.invalid_series() => continue,
+            metric => metric.map_err(malformed)?,
+        };
         // A missing field and 0 are equal in protobuf.
         let milliseconds = Some(metric.timestamp_ms).filter(|&milliseconds| milliseconds != 0);
         let mut series = MetricSeries { name: family.name, labels: &metric.labels, milliseconds, sink };

@@ -70,7 +70,7 @@ pub enum RequestError {
     #[error("symbol {symbol} is not valid UTF-8 at its byte {offset}")]
     SymbolText {
         /// Number of the symbol, from 0.
-        symbol: usize,
+        symbol: u32,
         /// Offset of the first invalid byte.
         offset: usize,
     },
@@ -95,6 +95,11 @@ pub enum RequestError {
 }
 
 impl RequestError {
+    /// Returns true if a text is not valid UTF-8.
+    pub(super) fn is_invalid_text(&self) -> bool {
+        matches!(self, Self::SymbolText { .. } | Self::Part { source: ProtoError::Utf8 { .. }, .. })
+    }
+
     /// Returns true if the body may be a truncated request: snappy needs more bytes.
     pub(crate) fn is_cut_off(&self) -> bool {
         match self {

@@ -1,5 +1,7 @@
 //! Messages of the protocol, as far as series need them. Unknown fields are skipped.
 
+use std::str::Utf8Error;
+
 use super::RequestError;
 use crate::prometheus::label_pair::{MAX_PARSED_LABELS, push_label, too_many_labels};
 use crate::prometheus::{FamilyType, label_pair};
@@ -170,7 +172,7 @@ fn timestamp(mut fields: Fields<'_>, number: u32) -> Result<i64, ProtoError> {
 }
 
 /// Symbols of a request of version 2.
-pub(super) struct Symbols<'a>(Vec<&'a str>);
+pub(super) struct Symbols<'a>(Vec<Result<&'a str, Utf8Error>>);
 
 impl<'a> Symbols<'a> {
     pub(super) fn parse(symbols: &[&'a [u8]]) -> Result<Self, RequestError> {
@@ -179,16 +181,13 @@ impl<'a> Symbols<'a> {
         {
             return Err(RequestError::FirstSymbol { len: first.len() });
         }
-        let text = |(number, symbol): (usize, &&'a [u8])| {
-            std::str::from_utf8(symbol)
-                .map_err(|error| RequestError::SymbolText { symbol: number, offset: error.valid_up_to() })
-        };
-        symbols.iter().enumerate().map(text).collect::<Result<_, _>>().map(Self)
+        Ok(Self(symbols.iter().map(|symbol| std::str::from_utf8(symbol)).collect()))
     }
 
     /// Returns the symbol with this id, to which series number `series` refers.
     pub(super) fn get(&self, series: usize, symbol: u32) -> Result<&'a str, RequestError> {
-        let found = usize::try_from(symbol).ok().and_then(|symbol| self.0.get(symbol));
-        found.copied().ok_or(RequestError::SymbolRef { series, symbol, symbol_count: self.0.len() })
+        let found = usize::try_from(symbol).ok().and_then(|symbol| self.0.get(symbol)).copied();
+        let missing = RequestError::SymbolRef { series, symbol, symbol_count: self.0.len() };
+        found.ok_or(missing)?.map_err(|error| RequestError::SymbolText { symbol, offset: error.valid_up_to() })
     }
 }

@@ -63,12 +63,18 @@ pub fn decode_remote_write<S: SeriesSink>(
 
 fn version_1<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), RemoteWriteError<S::Error>> {
     for (number, &fields) in request.metadata_v1.iter().enumerate() {
-        let part = parse("metadata", number, fields, MetadataV1::parse)?;
+        let part = match parse("metadata", number, fields, MetadataV1::parse) {
+            Err(error) if error.is_invalid_text() && sink.invalid_metadata() => continue,
+            part => part?,
+        };
         let metadata = part.family_type.metadata(part.family_name, part.unit, part.help);
         sink.metadata(&metadata).map_err(RemoteWriteError::Sink)?;
     }
     for (number, &fields) in request.series_v1.iter().enumerate() {
-        let part = parse("series", number, fields, SeriesV1::parse)?;
+        let part = match parse("series", number, fields, SeriesV1::parse) {
+            Err(error) if error.is_invalid_text() && sink.invalid_series() => continue,
+            part => part?,
+        };
         give(&part.labels, &part.timestamps, sink).map_err(RemoteWriteError::Sink)?;
     }
     Ok(())
@@ -82,16 +88,20 @@ fn version_2<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), R
         let (pairs, []) = part.labels_refs.as_chunks::<2>() else {
             return Err(RequestError::OddRefs { series: number, count: part.labels_refs.len() }.into());
         };
-        let mut labels = Vec::new();
-        for &[name, value] in pairs {
-            labels.push((symbols.get(number, name)?, symbols.get(number, value)?));
-        }
+        let label = |&[name, value]: &[u32; 2]| Ok((symbols.get(number, name)?, symbols.get(number, value)?));
+        let labels: Vec<(&str, &str)> = match pairs.iter().map(label).collect::<Result<_, RequestError>>() {
+            Err(error) if error.is_invalid_text() && sink.invalid_series() => continue,
+            labels => labels?,
+        };
         if part.metadata != MetadataV2::default() {
             let name = labels.iter().find(|(name, _)| *name == NAME).map_or("", |(_, value)| *value);
             let kind = FamilyType::from_number(part.metadata.family_type);
             let name = if part.timestamps.histograms.is_empty() { kind.family_of(name) } else { name };
-            let unit = symbols.get(number, part.metadata.unit_ref)?;
-            let help = symbols.get(number, part.metadata.help_ref)?;
+            let mut text = |symbol| match symbols.get(number, symbol) {
+                Err(error) if error.is_invalid_text() && sink.invalid_metadata() => Ok(""),
+                text => text,
+            };
+            let (unit, help) = (text(part.metadata.unit_ref)?, text(part.metadata.help_ref)?);
             // Series of one family are mostly neighbours.
             let metadata = kind.metadata(name, unit, help);
             if !name.is_empty() && last != Some(metadata) {
