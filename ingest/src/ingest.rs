@@ -261,13 +261,13 @@ impl<B: BlockSink> Ingest<B> {
     fn pass_damage(&mut self, source: &mut Source, part_start: Option<u64>) -> Result<bool, IngestError> {
         let Some(damage) = source.damage() else { return Ok(false) };
         let (is_truncated, offset) = (source.is_truncated(), source.offset());
+        if !self.options.skip_broken_records {
+            return if is_truncated { Ok(false) } else { Err(damage) };
+        }
         let is_resumed = source.resume()?;
         // A stream that ends within its last frame is truncated.
         if is_truncated && !is_resumed {
             return Ok(false);
-        }
-        if !self.options.skip_broken_records {
-            return Err(damage);
         }
         let reason = damage.source().map(ToString::to_string).unwrap_or_default();
         // Other bytes may look like the start of a frame.

@@ -245,7 +245,7 @@ fn errors_state_their_values() {
         (body(&help), "series 0 refers to symbol 9, but there are 3 symbols"),
         (body(&first), "symbol 0 has 2 bytes; it must be empty"),
         (packed(&mixed), "the request has 1 parts of version 1 and 4 of version 2"),
-        (packed(b"\x22\x00\x22\x02a\xff"), "symbol 1 is not valid UTF-8 at its byte 1"),
+        (packed(b"\x22\x00\x22\x02a\xff\x2a\x04\x0a\x02\x01\x01"), "symbol 1 is not valid UTF-8 at its byte 1"),
         (packed(b"\x0a\x02\x0a\x05"), "series 0 of the request is malformed"),
         (packed(b"\x0a\x05\x0a\x03\x0a\x01\xff"), "series 0 of the request is malformed"),
         (packed(b"\x0a\x05\x0a"), "invalid remote-write request"),

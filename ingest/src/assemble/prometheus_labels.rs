@@ -28,9 +28,9 @@ const TARGET_INFO: MetricMetadata<'static> = MetricMetadata {
     description: "Target metadata",
 };
 
-/// Returns the last value of a key.
+/// Returns the first value of a key, which Prometheus takes if there are several.
 fn get<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
-    attributes.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
 impl<B: BlockSink> Assembler<B> {
@@ -56,10 +56,11 @@ impl<B: BlockSink> Assembler<B> {
         let untranslated = std::mem::take(&mut self.untranslated);
         let mut labels = BTreeMap::new();
         for (key, value) in &untranslated.resource {
-            if self.options.promote_resource_attributes.contains(key) && !value.is_empty() {
+            if self.options.promote_resource_attributes.contains(key) {
                 labels.insert(self.names.label(key).to_string(), (value.clone(), Origin::Resource));
             }
         }
+        labels.retain(|_, (value, _)| !value.is_empty());
         let mut strong = self.identity(&untranslated.resource);
         let is_named = get(&untranslated.scope, SCOPE_FIELDS[0]).is_some_and(|name| !name.is_empty());
         for (key, value) in untranslated.scope.iter().filter(|_| is_named) {
@@ -91,24 +92,26 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// Ends a resource: adds a series with its attributes, if it had points and has `job` or `instance`.
+    /// Ends a resource: adds a series with its attributes, if it had points and gives `job` or `instance`, and more.
     pub(super) fn end_resource(&mut self) -> Result<(), AssembleError> {
         if !self.options.prometheus_names {
             return Ok(());
         }
         let mut untranslated = std::mem::take(&mut self.untranslated);
         let identity = self.identity(&untranslated.resource);
-        if !untranslated.has_points || identity.is_empty() {
+        let of_identity = [SERVICE_NAME, SERVICE_NAMESPACE, SERVICE_INSTANCE];
+        // Each of them counts once, as in Prometheus.
+        let identity_count = of_identity.iter().filter(|key| get(&untranslated.resource, key).is_some()).count();
+        if !untranslated.has_points || untranslated.resource.len() == identity_count {
             return Ok(());
         }
-        untranslated
-            .resource
-            .retain(|(key, _)| ![SERVICE_NAME, SERVICE_NAMESPACE, SERVICE_INSTANCE].contains(&key.as_str()));
-        if untranslated.resource.is_empty() {
-            return Ok(());
-        }
+        untranslated.resource.retain(|(key, _)| !of_identity.contains(&key.as_str()));
         let mut labels = self.joined(&mut untranslated.resource);
         labels.extend(identity.into_iter().map(|(name, (value, _))| (name, value)));
+        // An attribute may have one of these names too.
+        if !labels.contains_key("job") && !labels.contains_key("instance") {
+            return Ok(());
+        }
         labels.insert("__name__".to_owned(), TARGET_INFO.name.to_owned());
         self.windows.metric_begins();
         self.labels.clear();
@@ -142,19 +145,17 @@ impl<B: BlockSink> Assembler<B> {
     }
 
     /// Translates attributes to names of Prometheus, and joins values of attributes that get the same name.
-    fn joined(&mut self, attributes: &mut Vec<(String, String)>) -> BTreeMap<String, String> {
-        // The last of equal keys wins.
-        attributes.reverse();
+    fn joined(&mut self, attributes: &mut [(String, String)]) -> BTreeMap<String, String> {
         attributes.sort_by(|left, right| left.0.cmp(&right.0));
-        attributes.dedup_by(|later, first| later.0 == first.0);
         let mut joined: BTreeMap<String, String> = BTreeMap::new();
-        for (key, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
+        for (key, value) in attributes.iter() {
             let known = joined.entry(self.names.label(key).to_string()).or_default();
             if !known.is_empty() {
                 known.push(';');
             }
             known.push_str(value);
         }
+        joined.retain(|_, value| !value.is_empty());
         joined
     }
 }

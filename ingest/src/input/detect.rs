@@ -86,6 +86,9 @@ const OTHER_JSON: Found = "JSON, but neither OTLP metrics nor series";
 /// frequent, and are series only if they have a metric name.
 pub(super) fn foreign(head: &[u8], format: Format) -> Option<Found> {
     let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+    if format == Format::SeriesJson && has(b"\"resultType\"") {
+        return Some("the result of a query, whose series may be computed (name it, or set --format)");
+    }
     // A response that says why it has no series is an input that failed.
     let is_series = format != Format::SeriesJson || has(b"\"__name__\"") || has(b"\"errorType\"");
     (!is_series).then_some("JSON objects without a metric name (__name__)")
@@ -273,6 +276,7 @@ impl Scan<'_> {
                         return series;
                     }
                 }
+                (_, None) => return series,
                 (b"data", Some(b'[' | b'n')) => return Ok((Format::SeriesJson, Framing::Response)),
                 // Some servers of this API add fields before the data, for example whether it is partial.
                 _ if has_status => return Ok((Format::SeriesJson, Framing::Response)),
