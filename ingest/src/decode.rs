@@ -97,7 +97,10 @@ impl Decoder {
         sink: &mut S,
     ) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
         let is_json = matches!(self.format, Format::OtlpJson | Format::SeriesJson);
-        if self.skips && is_json && let Some(text) = mark(bytes) {
+        if self.skips
+            && is_json
+            && let Some(text) = mark(bytes)
+        {
             let (bytes, sink) = (text.as_bytes(), &mut Marked::new(sink));
             return match self.format {
                 Format::OtlpJson => decode_otlp_json(bytes, sink),

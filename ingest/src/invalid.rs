@@ -74,11 +74,9 @@ impl<S: OtlpSink> OtlpSink for Marked<'_, S> {
     }
 
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), S::Error> {
-        for (text, owner) in [
-            (metadata.name, Owner::Metric),
-            (metadata.unit, Owner::Metric),
-            (metadata.description, Owner::Description),
-        ] {
+        for (text, owner) in
+            [(metadata.name, Owner::Metric), (metadata.unit, Owner::Metric), (metadata.description, Owner::Description)]
+        {
             if is_marked(text) {
                 self.sink.invalid_text(owner);
             }

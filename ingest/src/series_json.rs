@@ -208,7 +208,10 @@ mod tests {
             (r#"{"series_ref":7,"a":"b","c":null}"#, "a=b c="),
             (r#"{"series_ref":"7","a":"b"}"#, "series_ref=7 a=b"),
             (r#"{"series_ref":0,"labels":{"a":"b"}}"#, "a=b"),
-            (r#"{"metric":{"a":"b","metric":"x"},"values":[1,null],"timestamps":[1,2]}"#, "a=b metric=x 1000000 2000000"),
+            (
+                r#"{"metric":{"a":"b","metric":"x"},"values":[1,null],"timestamps":[1,2]}"#,
+                "a=b metric=x 1000000 2000000",
+            ),
             (r#"{"metric":{"a":"b"},"value":[1549891472.01,"1"]}"#, "a=b"),
             (r#"{"metric":{"a":"b"},"timestamps":[9223372036854775807]}"#, "a=b no time"),
             (r#"{"metric":"m","labels":"l"}"#, "metric=m labels=l"),

@@ -47,6 +47,10 @@ fn series_have_the_labels_that_prometheus_gives_them() {
     assert_eq!(assert_listed(&attributes, &committed("attributes.prometheus.jsonl"), &[]), 24);
     let promoted = ["k8s.pod.name", "service.version"];
     assert_eq!(assert_listed(&attributes, &committed("attributes.promoted.jsonl"), &promoted), 24);
+    // Attributes that occur twice, empty values of keys that get the same name, resources without a service.
+    let duplicates = committed("duplicates.jsonl");
+    assert_eq!(assert_listed(&duplicates, &committed("duplicates.prometheus.jsonl"), &[]), 22);
+    assert_eq!(assert_listed(&duplicates, &committed("duplicates.promoted.jsonl"), &promoted), 22);
 }
 
 /// A capture that is not part of the project, with the list of its labelsets.

@@ -447,7 +447,8 @@ fn malformed_records_under_a_right_checksum_are_refused_with_their_place() {
 #[test]
 fn a_time_out_of_range_costs_no_labels() {
     let (mut head, mut taken) = (Head::new(LabelPolicy::default(), None), Taken::default());
-    head.take_record(&series_record(&[(1, &[("a", "b")]), (2, &[("a", "c")]), (3, &[("a", "d")])]), &mut taken).unwrap();
+    head.take_record(&series_record(&[(1, &[("a", "b")]), (2, &[("a", "c")]), (3, &[("a", "d")])]), &mut taken)
+        .unwrap();
     head.take_record(&samples_record(&[(1, i64::MAX), (2, 7), (2, i64::MIN)]), &mut taken).unwrap();
     head.take_chunk(HeadChunk { reference: 3, first: 0, last: i64::MAX }, &mut taken).unwrap();
     let counts = head.finish(&mut taken).unwrap();

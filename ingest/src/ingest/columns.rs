@@ -17,7 +17,11 @@ use crate::report::Warning;
 impl<B: BlockSink> Ingest<B> {
     /// Reads a file that needs random access.
     pub(super) fn read_table(&mut self, format: Format, name: &str, file: File) -> Result<(), IngestError> {
-        if format == Format::Arrow { self.read_arrow_file(name, file)? } else { self.read_parquet(name, file)? }
+        if format == Format::Arrow {
+            self.read_arrow_file(name, file)?
+        } else {
+            self.read_parquet(name, file)?
+        }
         self.assembler.report_mut().inputs += 1;
         Ok(())
     }

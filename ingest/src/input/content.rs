@@ -87,7 +87,8 @@ impl<R: Read> Raw<R> {
     /// Goes to the first `magic` at or after `position`. Returns false if there is none.
     fn find(&mut self, position: u64, magic: &[u8]) -> io::Result<bool> {
         let finder = memchr::memmem::Finder::new(magic);
-        self.next = usize::try_from(position.saturating_sub(self.offset)).map_or(self.next, |next| next.min(self.buffer.len()));
+        self.next =
+            usize::try_from(position.saturating_sub(self.offset)).map_or(self.next, |next| next.min(self.buffer.len()));
         loop {
             let rest = self.buffer.get(self.next..).unwrap_or_default();
             if let Some(place) = finder.find(rest) {
@@ -248,5 +249,29 @@ impl<R: Read + Send> Content for Gzip<R> {
         self.has_failed = !is_found;
         self.begin(Some(raw));
         Ok(is_found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_goes_on_at_the_frame_after_a_torn_one() {
+        let frame = |text: &str| zstd::encode_all(text.repeat(40).as_bytes(), 1).unwrap();
+        let torn = frame("abcdefgh");
+        let content = [frame("first"), torn[..torn.len() - 4].to_vec(), frame("last")].concat();
+        for step in [1, 7, 1 << 16] {
+            let mut reader = Zstd::new(Raw::new(Vec::new(), content.as_slice(), step), 20).unwrap();
+            let mut text = Vec::new();
+            let error = reader.read_to_end(&mut text).unwrap_err();
+            assert!(text.starts_with("first".repeat(40).as_bytes()), "{error}");
+            assert_eq!(reader.read(&mut [0; 8]).unwrap(), 0, "an error ends the content");
+            assert!(reader.resume().unwrap());
+            let mut text = String::new();
+            reader.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "last".repeat(40));
+            assert!(!reader.resume().unwrap());
+        }
     }
 }

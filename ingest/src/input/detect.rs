@@ -320,7 +320,10 @@ mod tests {
             ("\n[\n{", ARRAY),
             ("[{\"a\":\"b\"},", ARRAY),
             ("[ {\"resourceMetrics\":[]},", Ok((Format::OtlpJson, Framing::Array))),
-            ("[{\"status\":\"success\",\"data\":[", Err("a JSON array of responses; give each of them as a file, or one after the other")),
+            (
+                "[{\"status\":\"success\",\"data\":[",
+                Err("a JSON array of responses; give each of them as a file, or one after the other"),
+            ),
             ("[{\"a\":1}]", Err("JSON, but neither OTLP metrics nor series")),
             ("[\"a\",\"b\"]", Err("JSON, but neither OTLP metrics nor series")),
             ("[[1,\"2\"]]", Err("JSON, but neither OTLP metrics nor series")),

@@ -86,12 +86,7 @@ impl Records {
         Self::open(source, format, max_len, true)
     }
 
-    fn open(
-        mut source: Source,
-        format: Option<Format>,
-        max_len: usize,
-        is_found: bool,
-    ) -> Result<Self, IngestError> {
+    fn open(mut source: Source, format: Option<Format>, max_len: usize, is_found: bool) -> Result<Self, IngestError> {
         if source.head().starts_with(&MAGIC) {
             let found = "this is a Chronoxide block, not a capture (use chronoxide-compact to merge blocks)";
             return Err(IngestError::UnknownFormat { input: source.name().to_owned(), found });
@@ -218,7 +213,8 @@ fn damaged_start(source: &mut Source, max_len: usize) -> Result<(Option<Start>, 
         let head = source.head();
         let start = find_start(head);
         // The rest of a long record has no line break among the first bytes.
-        let may_be_rest = detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len) && is_part_of_line(head);
+        let may_be_rest =
+            detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len) && is_part_of_line(head);
         if start.is_some() || !may_be_rest || !source.extend_head()? {
             return Ok((start, nul_count));
         }

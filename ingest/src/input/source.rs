@@ -1,7 +1,7 @@
 //! Decompressed files and standard input: [`Source`].
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,7 +56,9 @@ impl Compression {
 pub struct Source {
     name: String,
     compression: Compression,
-    reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Content>>>,
+    /// First bytes of the content, and those after damage.
+    head: Cursor<Vec<u8>>,
+    rest: BufReader<Box<dyn Content>>,
     offset: u64,
     /// Length of the file, if the input is a file.
     file_len: Option<u64>,
@@ -214,7 +216,8 @@ impl Source {
         let mut source = Self {
             name,
             compression,
-            reader: Cursor::new(Vec::new()).chain(BufReader::with_capacity(buffer_len, content)),
+            head: Cursor::default(),
+            rest: BufReader::with_capacity(buffer_len, content),
             offset: 0,
             file_len: None,
             path: None,
@@ -272,8 +275,7 @@ impl Source {
 
     /// Returns true if the next bytes are buffered.
     pub(super) fn has_buffered(&self) -> bool {
-        let (first, rest) = self.reader.get_ref();
-        (first.position() as usize) < first.get_ref().len() || !rest.buffer().is_empty()
+        !self.head().is_empty() || !self.rest.buffer().is_empty()
     }
 
     /// Returns true if the whole content is buffered, because it is small.
@@ -283,18 +285,14 @@ impl Source {
 
     /// Returns the first bytes, before anything is consumed.
     pub(super) fn head(&self) -> &[u8] {
-        let (first, _) = self.reader.get_ref();
-        first.get_ref().get(first.position() as usize..).unwrap_or_default()
+        self.head.get_ref().get(self.head.position() as usize..).unwrap_or_default()
     }
 
     /// Reads more of the head, up to twice its length. Returns false at the end of the content.
     pub(super) fn extend_head(&mut self) -> Result<bool, IngestError> {
-        let (first, rest) = self.reader.get_mut();
-        let mut head = std::mem::take(first.get_mut());
-        let before = head.len();
-        let result = rest.take(before as u64).read_to_end(&mut head);
-        let is_longer = head.len() > before;
-        *self.reader.get_mut().0.get_mut() = head;
+        let before = self.head.get_ref().len();
+        let result = self.rest.by_ref().take(before as u64).read_to_end(self.head.get_mut());
+        let is_longer = self.head.get_ref().len() > before;
         self.survive(result)?;
         Ok(is_longer)
     }
@@ -311,11 +309,9 @@ impl Source {
 
     /// Reads the first bytes of the rest.
     fn read_head(&mut self) -> Result<(), IngestError> {
-        let mut head = Vec::new();
-        let (_, rest) = self.reader.get_mut();
-        let result = rest.take(HEAD_LEN).read_to_end(&mut head);
-        self.is_at_hand = (head.len() as u64) < HEAD_LEN;
-        *self.reader.get_mut().0 = Cursor::new(head);
+        self.head = Cursor::default();
+        let result = self.rest.by_ref().take(HEAD_LEN).read_to_end(self.head.get_mut());
+        self.is_at_hand = (self.head.get_ref().len() as u64) < HEAD_LEN;
         self.survive(result)
     }
 
@@ -326,9 +322,9 @@ impl Source {
 
     /// Goes on after damage of the compressed stream, or after its end within a frame, if there is another frame.
     pub(crate) fn resume(&mut self) -> Result<bool, IngestError> {
-        let resumed = self.reader.get_mut().1.get_mut().resume();
-        let is_resumed = resumed
-            .map_err(|source| IngestError::Read { input: self.name.clone(), offset: self.offset, source })?;
+        let resumed = self.rest.get_mut().resume();
+        let is_resumed =
+            resumed.map_err(|source| IngestError::Read { input: self.name.clone(), offset: self.offset, source })?;
         if is_resumed {
             self.truncated = false;
             self.damage = None;
@@ -350,27 +346,34 @@ impl Source {
 
     /// Returns the next bytes, empty at the end. [`consume`](Self::consume) advances.
     pub(super) fn fill(&mut self) -> Result<&[u8], IngestError> {
-        // Filled twice: the borrow checker does not allow to return the first borrow conditionally.
-        loop {
-            match self.reader.fill_buf() {
-                Ok(_) => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.survive(Err(error))?;
-                    return Ok(&[]);
+        if self.head().is_empty() {
+            // Filled twice: the borrow checker does not allow to return the first borrow conditionally.
+            loop {
+                match self.rest.fill_buf() {
+                    Ok(_) => break,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        self.survive(Err(error))?;
+                        return Ok(&[]);
+                    }
                 }
             }
+            return self.rest.fill_buf().map_err(|source| IngestError::Read {
+                input: self.name.clone(),
+                offset: self.offset,
+                source,
+            });
         }
-        self.reader.fill_buf().map_err(|source| IngestError::Read {
-            input: self.name.clone(),
-            offset: self.offset,
-            source,
-        })
+        Ok(self.head())
     }
 
     /// Advances by `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
-        self.reader.consume(count);
+        if self.head().is_empty() {
+            self.rest.consume(count);
+        } else {
+            self.head.consume(count);
+        }
         self.offset += count as u64;
     }
 

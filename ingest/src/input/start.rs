@@ -41,7 +41,9 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
         let start = offset + nul_count;
         let content = line.get(nul_count..).unwrap_or_default();
         if start > 0 {
-            if number <= MAX_DAMAGED_LINES && let Some(format) = json_line(content) {
+            if number <= MAX_DAMAGED_LINES
+                && let Some(format) = json_line(content)
+            {
                 return Some(Start { format, offset: if first == First::Torn { 0 } else { start } });
             }
             let rest = head.get(start..).unwrap_or_default();
@@ -91,7 +93,9 @@ fn json_line(line: &[u8]) -> Option<Format> {
     // Logs are lines of JSON too: without a metric name, a line shows nothing.
     let has_name = memchr::memmem::find(line, br#""__name__""#).is_some();
     match detect(line) {
-        Ok((Format::SeriesJson, Framing::Lines)) if has_name && object(line) == Object::Whole => Some(Format::SeriesJson),
+        Ok((Format::SeriesJson, Framing::Lines)) if has_name && object(line) == Object::Whole => {
+            Some(Format::SeriesJson)
+        }
         _ => None,
     }
 }

@@ -174,8 +174,7 @@ impl TextDecoder {
                 let float_label = self.float_label();
                 self.is_open_metrics |= self.sample.is_open_metrics;
                 let time = if is_unterminated { self.sample.time.at_end() } else { self.sample.time };
-                give(self.sample.labels(), time, float_label, &mut self.floats, sink)
-                    .map_err(TextError::Sink)
+                give(self.sample.labels(), time, float_label, &mut self.floats, sink).map_err(TextError::Sink)
             }
         }
     }

@@ -98,21 +98,19 @@ impl Head {
     pub fn take_record<S: SeriesSink>(&mut self, record: &[u8], sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let known = decode_wal_record(record, |entry| match entry {
             WalEntry::Series { reference, labels } => self.define(reference, labels, sink),
-            WalEntry::Sample { reference, milliseconds } => {
-                match self.position(reference) {
-                    Some(position) => {
-                        self.counts.samples += 1;
-                        match milliseconds.checked_mul(MILLISECOND) {
-                            Some(time) => self.extend(position, time, sink),
-                            None => Ok(self.extend_without_time(position)),
-                        }
-                    }
-                    None => {
-                        self.counts.unknown_samples += 1;
-                        Ok(())
+            WalEntry::Sample { reference, milliseconds } => match self.position(reference) {
+                Some(position) => {
+                    self.counts.samples += 1;
+                    match milliseconds.checked_mul(MILLISECOND) {
+                        Some(time) => self.extend(position, time, sink),
+                        None => Ok(self.extend_without_time(position)),
                     }
                 }
-            }
+                None => {
+                    self.counts.unknown_samples += 1;
+                    Ok(())
+                }
+            },
             WalEntry::Metadata { reference, metric_type, unit, help } => {
                 self.give_metadata(reference, metric_type, unit, help, sink)
             }

@@ -1,0 +1,266 @@
+//! Damage costs what it hits: the series with a bad text, the frame with a bad byte, the line that is cut.
+
+use std::collections::BTreeSet;
+use std::io::Cursor;
+use std::num::NonZeroUsize;
+
+use chronoxide_ingest::input::{Format, Source};
+use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report};
+
+use crate::canonical;
+use crate::compressed::{gzip, zstd};
+
+/// Names of the series of an input, with the value of `k` if there is one, and the report.
+fn names(content: &[u8], options: IngestOptions) -> Result<(BTreeSet<String>, Report), IngestError> {
+    let mut ingest = Ingest::new(options, Vec::new());
+    ingest.read(Source::new("capture".to_owned(), Cursor::new(content.to_vec()))?)?;
+    let (report, blocks) = ingest.finish()?;
+    let series = blocks.iter().flat_map(|block| canonical::block_series(block));
+    let name = |labels: canonical::Labels| {
+        let get = |key: &str| labels.iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
+        [get("__name__"), get("k")].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    };
+    Ok((series.map(name).collect(), report))
+}
+
+fn skipping(format: Option<Format>) -> IngestOptions {
+    IngestOptions { format, skip_broken_records: true, ..IngestOptions::default() }
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    assert!(bytes.len() < 128);
+    [&[number << 3 | 2, bytes.len() as u8][..], bytes].concat()
+}
+
+fn attribute(number: u8, value: &[u8]) -> Vec<u8> {
+    field(number, &[field(1, b"k"), field(2, &field(1, value))].concat())
+}
+
+fn metric(name: &[u8], points: &[&[u8]]) -> Vec<u8> {
+    let points: Vec<u8> = points.iter().flat_map(|value| field(1, &attribute(7, value))).collect();
+    field(2, &[field(1, name), field(5, &points)].concat())
+}
+
+/// A request of protobuf: its resource has one attribute, its scope a name.
+fn request(resource: &[u8], scope: &[u8], metrics: &[Vec<u8>]) -> Vec<u8> {
+    let resource = field(1, &field(1, &[field(1, b"r"), field(2, &field(1, resource))].concat()));
+    let scope = field(1, &field(1, scope));
+    field(1, &[resource, field(2, &[vec![scope], metrics.to_vec()].concat().concat())].concat())
+}
+
+/// Text that is cut within a character.
+const CUT: &[u8] = b"cut \xe2\x82";
+
+#[test]
+fn a_text_of_protobuf_that_is_not_utf8_costs_what_it_belongs_to() {
+    let some = [metric(b"m", &[b"fine", CUT]), metric(b"n", &[b"fine"])];
+    for (what, content, kept, skipped) in [
+        ("a point", request(b"r", b"s", &some), &["m fine", "n fine"][..], (1, 1)),
+        ("a metric", request(b"r", b"s", &[metric(CUT, &[b"1", b"2"]), metric(b"n", &[b"3"])]), &["n 3"], (1, 2)),
+        (
+            "a resource",
+            [request(CUT, b"s", &some[1..]), request(b"r", b"s", &[metric(b"o", &[b"4"])])].concat(),
+            &["o 4"],
+            (1, 1),
+        ),
+        (
+            "a scope",
+            [request(b"r", CUT, &some[1..]), request(b"r", b"s", &[metric(b"o", &[b"4"])])].concat(),
+            &["o 4"],
+            (1, 1),
+        ),
+    ] {
+        // Alone, and many times, so that it is decoded on several threads.
+        let frame = [&(content.len() as u32).to_be_bytes()[..], &content].concat();
+        for (content, count) in [(content, 1), (frame.repeat(2_000), 2_000)] {
+            for threads in [1, 3] {
+                let options = IngestOptions { threads: NonZeroUsize::new(threads), ..skipping(None) };
+                let (found, report) = names(&content, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert_eq!(found, set(kept), "{what}");
+                let told = (report.skipped.invalid_texts, report.skipped.invalid_series);
+                assert_eq!(told, (skipped.0 * count, skipped.1 * count), "{what}");
+                assert!(report.is_partial(true) && report.skipped.broken_records == 0, "{what}");
+                let warning = report.warnings[0].to_string();
+                assert!(warning.contains("capture: skipped ") && warning.contains("not valid UTF-8"), "{warning}");
+            }
+            let strict = names(&content, IngestOptions::default()).unwrap_err();
+            assert!(matches!(strict, IngestError::Record { number: 1, .. }), "{what}: {strict}");
+        }
+    }
+    // No series depends on a description.
+    let described = field(2, &[field(1, b"m"), field(2, CUT), field(5, &field(1, &attribute(7, b"1")))].concat());
+    let (found, report) = names(&request(b"r", b"s", &[described]), skipping(None)).unwrap();
+    assert_eq!((found, report.skipped.invalid_texts, report.skipped.invalid_series), (set(&["m 1"]), 1, 0));
+}
+
+#[test]
+fn a_text_of_json_that_is_not_utf8_costs_what_it_belongs_to() {
+    let point = |value: &str| {
+        format!(r#"{{"attributes":[{{"key":"k","value":{{"stringValue":"{value}"}}}}],"timeUnixNano":"1"}}"#)
+    };
+    let metric = |name: &str, points: &[&str]| {
+        let points: Vec<String> = points.iter().map(|value| point(value)).collect();
+        format!(r#"{{"name":"{name}","gauge":{{"dataPoints":[{}]}}}}"#, points.join(","))
+    };
+    let request = |metrics: &[String]| {
+        format!(r#"{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{}]}}]}}]}}"#, metrics.join(","))
+    };
+    // Stands for bytes that no text has.
+    let bytes = |text: String| {
+        text.replace('X', "\u{1}")
+            .into_bytes()
+            .iter()
+            .map(|&byte| if byte == 1 { 0xe2 } else { byte })
+            .collect::<Vec<u8>>()
+    };
+    for (what, line, kept, skipped) in [
+        ("a point", request(&[metric("m", &["fine", "X"]), metric("n", &["fine"])]), &["m fine", "n fine"][..], (1, 1)),
+        ("a metric", request(&[metric("mX", &["1", "2"]), metric("n", &["3"])]), &["n 3"], (1, 2)),
+        ("series", "{\"__name__\":\"m\",\"k\":\"X\"}\n{\"__name__\":\"n\",\"k\":\"2\"}".to_owned(), &["n 2"], (1, 1)),
+    ] {
+        let content = [bytes(line), b"\n".to_vec()].concat();
+        let (found, report) = names(&content, skipping(None)).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(found, set(kept), "{what}");
+        assert_eq!((report.skipped.invalid_texts, report.skipped.invalid_series), skipped, "{what}");
+        assert!(names(&content, IngestOptions::default()).is_err(), "{what}");
+    }
+    // Half of a character in the notation of JSON is U+FFFD, as in the Collector.
+    let content = request(&[metric("m", &["\\ud83d", "\\ud83d\\ude00"])]) + "\n";
+    let (found, report) = names(content.as_bytes(), IngestOptions::default()).unwrap();
+    assert_eq!((found, report.is_partial(false)), (set(&["m \u{fffd}", "m \u{1f600}"]), false));
+    let series = "{\"__name__\":\"m\",\"k\":\"\\udc00\"}\n{\"__name__\":\"\\ud800\"}\n";
+    let (found, _) = names(series.as_bytes(), IngestOptions::default()).unwrap();
+    assert_eq!(found, set(&["m \u{fffd}", "\u{fffd}"]));
+}
+
+#[test]
+fn a_text_of_prometheus_that_is_not_utf8_costs_its_series() {
+    let label = |number: u8, name: &[u8], value: &[u8]| field(number, &[field(1, name), field(2, value)].concat());
+    let series = |value: &[u8]| field(1, &[label(1, b"__name__", b"up"), label(1, b"k", value)].concat());
+    let packed = |content: Vec<u8>| snap::raw::Encoder::new().compress_vec(&content).unwrap();
+    let metadata = field(3, &[&[8, 1][..], &field(2, b"up"), &field(4, CUT)].concat());
+    let version_1 = packed([metadata, series(b"1"), series(CUT), series(b"2")].concat());
+    let symbols: Vec<u8> =
+        [&b""[..], b"__name__", b"up", b"k", b"1", CUT, b"2"].iter().flat_map(|text| field(4, text)).collect();
+    let refs = |value: u8| field(5, &field(1, &[1, 2, 3, value]));
+    let version_2 = packed([symbols, refs(4), refs(5), refs(6)].concat());
+    let point = |value: &[u8]| field(4, &[label(1, b"k", value), field(2, &[9, 0, 0, 0, 0, 0, 0, 0, 0])].concat());
+    let family = [field(1, b"up"), field(2, CUT), vec![24, 1], point(b"1"), point(CUT), point(b"2")].concat();
+    let family = [&[family.len() as u8][..], &family].concat();
+    for (format, content, texts) in
+        [(Format::RemoteWrite, version_1, 2), (Format::RemoteWrite, version_2, 1), (Format::PrometheusProto, family, 2)]
+    {
+        let (found, report) =
+            names(&content, skipping(Some(format))).unwrap_or_else(|error| panic!("{format:?}: {error}"));
+        assert_eq!(found, set(&["up 1", "up 2"]), "{format:?}");
+        assert_eq!((report.skipped.invalid_texts, report.skipped.invalid_series), (texts, 1), "{format:?}");
+        let strict = IngestOptions { format: Some(format), ..IngestOptions::default() };
+        assert!(names(&content, strict).is_err(), "{format:?}");
+    }
+}
+
+/// Lines of series, compressed as one frame.
+fn frame(compress: fn(&[u8]) -> Vec<u8>, first: char, count: usize) -> Vec<u8> {
+    let lines: String = (0..count).map(|number| format!("{{\"__name__\":\"{first}{number}\"}}\n")).collect();
+    compress(lines.as_bytes())
+}
+
+#[test]
+fn damage_of_a_compressed_stream_costs_its_frame() {
+    for (what, compress) in [("zstd", zstd as fn(&[u8]) -> Vec<u8>), ("gzip", gzip)] {
+        let [a, b, c] = ['a', 'b', 'c'].map(|first| frame(compress, first, 5));
+        let torn = b[..b.len() - b.len() / 3].to_vec();
+        let mut flipped = b.clone();
+        flipped[b.len() / 2] ^= 0x55;
+        for (damage, content) in [
+            ("a torn frame", [a.clone(), torn.clone(), c.clone()].concat()),
+            ("a damaged frame", [a.clone(), flipped, c.clone()].concat()),
+            ("garbage between frames", [a.clone(), b"garbage".to_vec(), c.clone()].concat()),
+            ("two torn frames", [a.clone(), torn.clone(), torn.clone(), c.clone()].concat()),
+        ] {
+            let (found, report) =
+                names(&content, skipping(None)).unwrap_or_else(|error| panic!("{what}, {damage}: {error}"));
+            for first in ['a', 'c'] {
+                let kept = found.iter().filter(|name| name.starts_with(first)).count();
+                assert_eq!(kept, 5, "{what}, {damage}: {found:?} {:?}", report.warnings);
+            }
+            assert!(report.is_partial(true), "{what}, {damage}");
+            let told =
+                report.warnings.iter().any(|warning| warning.to_string().contains("compressed stream is damaged"));
+            assert!(told, "{what}, {damage}: {:?}", report.warnings);
+            match names(&content, IngestOptions::default()) {
+                // Changed bytes may be content too.
+                Err(error) => assert!(
+                    matches!(error, IngestError::Compression { .. } | IngestError::Record { .. }),
+                    "{what}, {damage}: {error}"
+                ),
+                // The decoder waits for bytes that a later frame does not have.
+                Ok((_, report)) => assert_eq!(report.truncated_inputs, 1, "{what}, {damage}"),
+            }
+        }
+        // Damage before any content.
+        let (found, report) = names(&[&a[..a.len() / 2], &c].concat(), skipping(None)).unwrap();
+        assert!(
+            found.iter().filter(|name| name.starts_with('c')).count() == 5 && report.is_partial(true),
+            "{what}: {found:?}"
+        );
+        // A frame that is torn at the end is a truncated input, as without the option.
+        let (found, report) = names(&[a.as_slice(), &torn].concat(), skipping(None)).unwrap();
+        assert_eq!((report.truncated_inputs, report.skipped.broken_records), (1, 0), "{what}");
+        assert!(found.len() >= 5 && !report.is_partial(true), "{what}: {found:?}");
+    }
+}
+
+#[test]
+fn damage_in_a_large_stream_costs_no_block_before_it() {
+    // Lines that do not compress well, so that there are several blocks.
+    let mut state = 1_u64;
+    let mut lines = String::new();
+    for number in 0..30_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        lines.push_str(&format!("{{\"__name__\":\"a{number}\",\"k\":\"{state:x}\"}}\n"));
+    }
+    let mut content = zstd(lines.as_bytes());
+    let place = content.len() * 3 / 4;
+    content[place..place + 40].fill(0xff);
+    content.extend(frame(zstd, 'c', 5));
+    let (found, report) = names(&content, skipping(None)).unwrap();
+    assert!(found.len() > 12_000 && report.is_partial(true), "{} series", found.len());
+    assert_eq!(found.iter().filter(|name| name.starts_with('c')).count(), 5);
+}
+
+#[test]
+fn arrays_of_requests_and_results_of_queries_are_read() {
+    let request = |name: &str| {
+        format!(
+            r#"{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{{"name":"{name}","gauge":{{"dataPoints":[{{}}]}}}}]}}]}}]}}"#
+        )
+    };
+    let array = format!("[\n  {},\n  {}\n]\n", request("a"), request("b"));
+    let (found, report) = names(array.as_bytes(), IngestOptions::default()).unwrap();
+    assert_eq!((found, report.records), (set(&["a", "b"]), 2));
+    let result = |kind: &str, more: &str| {
+        format!(
+            r#"{{"status":"success","data":{{"resultType":"{kind}","result":[{{"metric":{{"__name__":"up","k":"1"}},{more}}},{{"metric":{{"__name__":"up"}},{more}}}]}}}}"#
+        )
+    };
+    for content in [
+        result("vector", r#""value":[1435781451.781,"1"]"#),
+        result("matrix", r#""values":[[1435781430.781,"1"],[1435781445.781,"1"]]"#),
+        result("vector", r#""histogram":[1435781451.781,{"count":"1","sum":"1","buckets":[[1,"1","2","3"]]}]"#),
+    ] {
+        let (found, report) = names(content.as_bytes(), IngestOptions::default()).unwrap();
+        assert_eq!((found, report.is_partial(false)), (set(&["up 1", "up"]), false), "{content}");
+        let warned = content.replacen(",\"data\"", ",\"warnings\":[\"a store did not answer\"],\"data\"", 1);
+        let (_, report) =
+            names(warned.as_bytes(), IngestOptions { format: Some(Format::SeriesJson), ..IngestOptions::default() })
+                .unwrap();
+        assert!(report.is_partial(true) && report.warnings[0].to_string().ends_with("a store did not answer"));
+    }
+    let scalar = r#"{"status":"success","data":{"resultType":"scalar","result":[1435781451.781,"1"]}}"#;
+    assert!(names(scalar.as_bytes(), IngestOptions::default()).is_err());
+}
