@@ -65,6 +65,11 @@ fn samples_are_read_in_every_legal_shape() {
         (r##"a_total 8 1.5 # {} 0.67 1520879607.789"##, "__name__=a_total", Some(1_500_000_000)),
         (r##"a_total 8 1.5 st@0.5 # {a="b"} 1 2 # {c="d"} 3"##, "__name__=a_total", Some(1_500_000_000)),
         ("a_total 8 st@1520879607.789", "__name__=a_total", None),
+        (r#"{__name__="up",job="a"} 1 7"#, "__name__=up|job=a", Some(7_000_000_000)),
+        (r#"{job="a", __name__="up"} 1"#, "__name__=up|job=a", None),
+        ("a {count:1,sum:1.0,bucket:[0.5:0,+Inf:1]}", "__name__=a", None),
+        (r##"a{b="c"} {count:1} 1.5 st@1 # {d="e"} 0.5"##, "__name__=a|b=c", Some(1_500_000_000)),
+        (r#"{__name__="a"} {count:2, sum:3, (0.5,1]:1} 7"#, "__name__=a", Some(7_000_000_000)),
         ("a_created 1520430000.123", "__name__=a_created", None),
     ] {
         assert_eq!(sample(text), (labels.to_owned(), time), "{text}");
@@ -105,8 +110,8 @@ fn broken_lines_are_refused_and_leave_nothing_behind() {
         (b"up 1 # {\"a\"} 1", "expected the name of a label"),
         (b"up 1 # {a=\"b\"}", "expected a value, found the end of the line"),
         (b"up 1 # {a=\"b\"} 1 x", "expected a timestamp"),
-        (b"a {count:1,sum:1.0,bucket:[+Inf:1]}", "at byte 2 of the line: values in braces"),
-        (b"a{b=\"c\"} {count:1}", "at byte 9 of the line: values in braces"),
+        (b"a {count:1,sum:1.0", "at byte 18 of the line: expected a closing brace, found the end of the line"),
+        (b"{__name__=\"a\",__name__=\"b\"} 1", "duplicate label \"__name__\""),
         (b"# TYPE up", "at byte 9 of the line: expected a type of metrics, found the end of the line"),
         (b"# TYPE up strange", "at byte 10 of the line: expected a type of metrics, found \"strange\""),
         (b"# TYPE 9 gauge", "at byte 7 of the line: expected the name of a metric"),

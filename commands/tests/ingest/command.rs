@@ -369,7 +369,7 @@ fn folders_and_patterns_name_all_that_is_in_them() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("in/deep/.hidden")).unwrap();
     for (name, content) in [
-        ("in/a.jsonl", "{\"a\":\"1\"}\n"),
+        ("in/a.jsonl", "{\"__name__\":\"a\"}\n"),
         ("in/deep/b.prom", "b 1\n"),
         ("in/deep/.hidden/c", "no capture"),
         ("in/old.cx", "no capture"),

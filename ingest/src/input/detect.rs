@@ -129,6 +129,8 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
     match scan.token() {
         None => Ok((Format::OtlpJson, Framing::Lines)),
         Some(b'[') => scan.array(),
+        // Labels of a sample, the name of the metric among them.
+        Some(b'{') if scan.begins_with_word() && looks_like_text(head) => Ok((Format::PrometheusText, Framing::Lines)),
         Some(b'{') => scan.object().map(|found| match found {
             (format, Framing::Lines) => (format, objects(head)),
             found => found,
@@ -194,6 +196,11 @@ impl Scan<'_> {
         let (&token, rest) = rest.split_first()?;
         self.rest = rest;
         Some(token)
+    }
+
+    /// Returns true if the next token is a word that is not in quotes.
+    fn begins_with_word(&self) -> bool {
+        self.rest.trim_ascii_start().first().is_some_and(|&byte| byte == b'_' || byte.is_ascii_alphabetic())
     }
 
     /// Reads the rest of a string whose opening quote was read. Escapes stay as written: none of the expected names has
@@ -354,6 +361,8 @@ mod tests {
             ("{\"a.b\",le=\"1\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("{\"a.b\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("{\"le.a\"=\"1\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("{__name__=\"up\", job=\"a\"} 1 1700000000000\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("{job=\"a\"}\n", LINES),
             ("{\"a\":\"b\",\"c\"}", LINES),
             ("PAR1\u{15}\0", Ok((Format::Parquet, Framing::Chunks))),
             ("ARROW1\0\0", Ok((Format::Arrow, Framing::Messages))),

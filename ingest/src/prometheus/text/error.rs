@@ -40,12 +40,6 @@ pub enum LineError {
         /// The name, cut if it is long.
         name: String,
     },
-    /// A value in braces, as OpenMetrics 2 has for histograms and summaries.
-    #[error("at byte {offset} of the line: values in braces (OpenMetrics 2) are not supported")]
-    CompositeValue {
-        /// Start of the value.
-        offset: usize,
-    },
     /// A line after `# EOF`.
     #[error("unexpected line after # EOF")]
     AfterEnd,

@@ -196,19 +196,23 @@ fn family_name<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, LineError> {
 
 /// Parses name, labels, value, timestamp and exemplars.
 fn parse_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sample) -> Result<(), LineError> {
-    let mut has_name = false;
+    let (mut has_name, mut is_value) = (false, false);
     if cursor.peek() != Some(b'{') {
         let offset = cursor.offset();
         let name = plain_name(cursor, &METRIC_NAME_PARTS, "the name of a metric")?;
         sample.set_name(offset, name);
         has_name = true;
-        if cursor.skip_blanks() && is_composite(cursor) {
-            return Err(LineError::CompositeValue { offset: cursor.offset() });
-        }
+        is_value = cursor.skip_blanks() && is_composite(cursor);
     }
-    if cursor.take(b'{') {
+    if !is_value && cursor.take(b'{') {
         labels(cursor, |offset, name, value| {
             let value = match (value, has_name) {
+                // The notation of a query, and of dumps.
+                (Some(value), false) if name == NAME => {
+                    has_name = true;
+                    sample.set_name(offset, value);
+                    return Ok(());
+                }
                 (Some(value), _) => value,
                 (None, true) => return Err(()),
                 (None, false) => {
@@ -276,11 +280,13 @@ fn labels(
     }
 }
 
-/// Parses a value, which must be valid.
+/// Parses a value, which must be valid. A histogram or a summary in braces is one value: that of OpenMetrics 2, or of a
+/// native histogram in a dump.
 fn value(cursor: &mut Cursor<'_>) -> Result<(), LineError> {
     cursor.skip_blanks();
-    if cursor.peek() == Some(b'{') {
-        return Err(LineError::CompositeValue { offset: cursor.offset() });
+    if cursor.take(b'{') {
+        cursor.take_while(|byte| byte != b'}');
+        return if cursor.take(b'}') { Ok(()) } else { Err(cursor.expected("a closing brace")) };
     }
     let before = cursor.clone();
     let token = cursor.take_token();

@@ -22,7 +22,8 @@
 //!
 //! - hexadecimal `le` and `quantile` are not changed;
 //! - `_created` lines of OpenMetrics are ordinary series, and exemplars and start timestamps (`st@`) are skipped;
-//! - composite values of histograms and summaries in OpenMetrics 2 are refused;
+//! - a histogram or summary in braces, as in OpenMetrics 2 and for native histograms in dumps, is one series;
+//! - the name of a metric may be the label `__name__`, as in plain dumps of a TSDB;
 //! - labels must be separated by commas, and only blank lines may follow `# EOF`.
 //!
 //! ```
