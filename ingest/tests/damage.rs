@@ -264,3 +264,36 @@ fn arrays_of_requests_and_results_of_queries_are_read() {
     let scalar = r#"{"status":"success","data":{"resultType":"scalar","result":[1435781451.781,"1"]}}"#;
     assert!(names(scalar.as_bytes(), IngestOptions::default()).is_err());
 }
+
+#[test]
+fn a_file_that_begins_within_a_record_or_with_nul_bytes_is_read_from_its_next_record() {
+    let json = |name: &str| {
+        format!(
+            r#"{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{{"name":"{name}","gauge":{{"dataPoints":[{{}}]}}}}]}}]}}]}}"#
+        )
+    };
+    let lines: String = ["b", "c"].iter().map(|name| json(name) + "\n").collect();
+    let frame = |message: &[u8]| [&(message.len() as u32).to_be_bytes()[..], message].concat();
+    let proto = |name: &[u8]| frame(&request(b"r", b"s", &[metric(name, &[b"1"])]));
+    let frames = [proto(b"b"), proto(b"c")].concat();
+    let framed: Vec<u8> = ["b", "c"].iter().flat_map(|name| frame(json(name).as_bytes())).collect();
+    for (what, rest, content) in [
+        ("lines of JSON", json("a").as_bytes()[30..].to_vec(), lines.as_bytes()),
+        ("messages of protobuf", proto(b"a")[17..].to_vec(), &frames),
+        ("messages of JSON", frame(json("a").as_bytes())[9..].to_vec(), &framed),
+        ("series", b"me__\":\"a\"}\n".to_vec(), b"{\"__name__\":\"b\"}\n{\"__name__\":\"c\"}\n"),
+        ("text", b"\xff{} 1\n".to_vec(), b"b 1\nc 1\n"),
+    ] {
+        let rest = if what == "lines of JSON" { [rest, b"\n".to_vec()].concat() } else { rest };
+        for (damage, start) in [("a rest", rest), ("NUL bytes", vec![0; 1_000]), ("many NUL bytes", vec![0; 200_001])] {
+            let content = [&start, content].concat();
+            let (found, report) =
+                names(&content, IngestOptions::default()).unwrap_or_else(|error| panic!("{what}, {damage}: {error}"));
+            let found: BTreeSet<String> = found.into_iter().map(|name| name[..1].to_owned()).collect();
+            assert_eq!((found, report.cut_starts), (set(&["b", "c"]), 1), "{what}, {damage}");
+            assert!(report.is_partial(false) && !report.is_partial(true), "{what}, {damage}");
+            let warning = report.warnings[0].to_string();
+            assert!(warning.contains("the start is cut off or damaged"), "{what}, {damage}: {warning}");
+        }
+    }
+}

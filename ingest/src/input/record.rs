@@ -7,7 +7,7 @@ use super::elements::Elements;
 use super::found::Found;
 use super::messages::Messages;
 use super::source::Source;
-use super::start::{Start, find_start};
+use super::start::{Start, find_frames, find_start};
 use super::{chunks, frames, lines, values};
 use crate::error::IngestError;
 
@@ -93,13 +93,15 @@ impl Records {
         }
         let (start, nul_count) = match format {
             // The first line of text is a malformed record if the format is known.
-            None | Some(Format::OtlpJson | Format::SeriesJson) => damaged_start(&mut source, max_len)?,
+            None | Some(Format::OtlpJson | Format::OtlpProto | Format::SeriesJson) => {
+                damaged_start(&mut source, max_len)?
+            }
             Some(_) => (None, 0),
         };
         let start = start.filter(|start| format.is_none_or(|format| format == start.format));
         let unknown = |found| IngestError::UnknownFormat { input: source.name().to_owned(), found };
         let (detected, framing) = match (format, start) {
-            (_, Some(start)) => (start.format, Framing::Lines),
+            (_, Some(start)) => (start.format, start.framing),
             (None, None) if nul_count > 0 && source.head().is_empty() => return Err(unknown("nothing but NUL bytes")),
             (None, None) => detect::detect(source.head()).map_err(unknown)?,
             (Some(format), None) => (format, detect::framing(format, source.head())),
@@ -111,7 +113,8 @@ impl Records {
         let cut_len = start.map_or(0, |start| start.offset);
         source.consume(cut_len);
         // Empty messages of length-prefixed content are zeros too.
-        let cut_start = if framing == Framing::Lines { nul_count + cut_len as u64 } else { 0 };
+        let is_cut = framing == Framing::Lines || start.is_some();
+        let cut_start = if is_cut { nul_count + cut_len as u64 } else { 0 };
         let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
         Ok(Self { source, format, framing, elements, messages, max_len, cut_start, number: 0, blank_lines: 0, buffer })
     }
@@ -211,17 +214,11 @@ fn damaged_start(source: &mut Source, max_len: usize) -> Result<(Option<Start>, 
     let nul_count = source.pass_nul_bytes()?;
     loop {
         let head = source.head();
-        let start = find_start(head);
-        // The rest of a long record has no line break among the first bytes.
-        let may_be_rest =
-            detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len) && is_part_of_line(head);
+        let start = find_start(head).or_else(|| find_frames(head, source.is_at_hand()));
+        // The rest of a long record has no other record among the first bytes.
+        let may_be_rest = detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len);
         if start.is_some() || !may_be_rest || !source.extend_head()? {
             return Ok((start, nul_count));
         }
     }
-}
-
-/// Returns true if bytes are text without a line break.
-fn is_part_of_line(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte >= b' ' || byte == b'\t')
 }

@@ -15,6 +15,9 @@ pub(super) const HEAD_LEN: u64 = 64 * 1024;
 /// Bytes per read from the operating system.
 const BUFFER_LEN: usize = 256 * 1024;
 
+/// Bytes that are NUL in a file that was truncated while a program wrote to it. Fewer are the start of a message.
+pub(super) const MIN_NUL_BYTES: usize = 64;
+
 /// Default maximum window of a zstd stream, which is the default of `zstd`.
 const MAX_WINDOW_LEN: usize = 128 << 20;
 
@@ -300,6 +303,9 @@ impl Source {
     /// Passes over heads of nothing but NUL bytes. Returns the number of bytes.
     pub(super) fn pass_nul_bytes(&mut self) -> Result<u64, IngestError> {
         let before = self.offset;
+        if self.head().len() < MIN_NUL_BYTES {
+            return Ok(0);
+        }
         while !self.head().is_empty() && self.head().iter().all(|&byte| byte == 0) {
             self.consume(self.head().len());
             self.read_head()?;

@@ -1,4 +1,4 @@
-//! Start of the records in content whose first bytes are cut off or damaged: [`find_start`].
+//! Start of the records in content whose first bytes are cut off or damaged: [`find_start`] and [`find_frames`].
 //!
 //! Files that are rotated by size begin within a record, files that are truncated while a program writes to them begin
 //! with NUL bytes, and a crash tears a line. The lines after these are whole.
@@ -8,6 +8,9 @@
 
 use super::depth::Depth;
 use super::detect::{Format, Framing, detect};
+use super::frames;
+use super::source::MIN_NUL_BYTES;
+use crate::otlp::looks_like_request;
 use crate::prometheus::text::are_lines_of_text;
 
 /// Maximum number of lines before the first whole JSON object.
@@ -19,10 +22,14 @@ const MAX_DAMAGED_TEXT_LINES: usize = 3;
 /// First bytes of lines with OTLP requests.
 const REQUEST_STARTS: [&[u8]; 2] = [br#"{"resourceMetrics""#, br#"{"resource_metrics""#];
 
-/// Records on lines, the first of which begins after damaged bytes, or is damaged.
+/// Length-prefixed messages in a row that no other content has.
+const MIN_FRAMES: usize = 2;
+
+/// Records, the first of which begins after damaged bytes, or is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     pub(super) format: Format,
+    pub(super) framing: Framing,
     /// Bytes before the first record.
     pub(super) offset: usize,
 }
@@ -37,23 +44,75 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
     let mut offset = 0;
     for (number, line) in head.split_inclusive(|&byte| byte == b'\n').enumerate() {
         // NUL bytes end where the next write began.
-        let nul_count = line.iter().take_while(|&&byte| byte == 0).count();
+        let nul_count = nul_count(line);
         let start = offset + nul_count;
         let content = line.get(nul_count..).unwrap_or_default();
         if start > 0 {
             if number <= MAX_DAMAGED_LINES
                 && let Some(format) = json_line(content)
             {
-                return Some(Start { format, offset: if first == First::Torn { 0 } else { start } });
+                let offset = if first == First::Torn { 0 } else { start };
+                return Some(Start { format, framing: Framing::Lines, offset });
             }
             let rest = head.get(start..).unwrap_or_default();
             if number <= MAX_DAMAGED_TEXT_LINES && are_lines_of_text(rest) {
-                return Some(Start { format: Format::PrometheusText, offset: start });
+                return Some(Start { format: Format::PrometheusText, framing: Framing::Lines, offset: start });
             }
         }
         offset += line.len();
     }
     None
+}
+
+/// Finds the first length-prefixed message, if the bytes before it are not one. Returns `None` if the content begins with
+/// a message, or if no messages follow each other. The content ends with the head if `is_all`.
+pub(super) fn find_frames(head: &[u8], is_all: bool) -> Option<Start> {
+    let nul_count = nul_count(head);
+    if detect(head).is_ok() && nul_count < MIN_NUL_BYTES {
+        return None;
+    }
+    // The length of a message has up to three zeros at its start.
+    let first = nul_count.saturating_sub(frames::LENGTH_LEN - 1).max(1);
+    (first..head.len()).find_map(|offset| {
+        let format = frames_at(head.get(offset..).unwrap_or_default(), is_all)?;
+        Some(Start { format, framing: Framing::Frames, offset })
+    })
+}
+
+/// Returns the number of NUL bytes at the start.
+fn nul_count(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == 0).count()
+}
+
+/// Returns the format of messages that follow each other.
+fn frames_at(bytes: &[u8], is_all: bool) -> Option<Format> {
+    let (mut rest, mut format, mut count) = (bytes, None, 0);
+    while count < MIN_FRAMES {
+        let (length, after) = rest.split_first_chunk().filter(|_| !rest.is_empty())?;
+        let length = u32::from_be_bytes(*length) as usize;
+        let (message, after) = after.split_at_checked(length)?;
+        let found = message_format(message)?;
+        if *format.get_or_insert(found) != found {
+            return None;
+        }
+        count += 1;
+        if after.is_empty() && is_all {
+            break;
+        }
+        rest = after;
+    }
+    format
+}
+
+/// Returns the format of a message.
+fn message_format(message: &[u8]) -> Option<Format> {
+    match message {
+        [b'{', ..] if message.starts_with(REQUEST_STARTS[0]) && object(message) == Object::Whole => {
+            Some(Format::OtlpJson)
+        }
+        [0x0a, ..] if looks_like_request(message) => Some(Format::OtlpProto),
+        _ => None,
+    }
 }
 
 /// State of the first line.
@@ -68,6 +127,9 @@ enum First {
 }
 
 fn first_line(head: &[u8]) -> First {
+    if nul_count(head) >= MIN_NUL_BYTES {
+        return First::Fragment;
+    }
     match detect(head) {
         Ok((Format::OtlpJson | Format::SeriesJson, Framing::Lines | Framing::Values)) => {
             let head = head.trim_ascii_start();
@@ -165,6 +227,29 @@ mod tests {
             "\u{7f}ELF\n\0\0\n",
         ] {
             assert_eq!(find(unknown.to_owned()), None, "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn messages_after_damage_are_found() {
+        let frame = |message: &[u8]| [&(message.len() as u32).to_be_bytes()[..], message].concat();
+        let proto = frame(b"\x0a\x0c\x12\x0a\x12\x08\x0a\x01m\x2a\x03\x0a\x01\x18");
+        let json = frame(br#"{"resourceMetrics":[{}]}"#);
+        for (frame, format) in [(&proto, Format::OtlpProto), (&json, Format::OtlpJson)] {
+            for damage in [&frame[7..], b"x", b"\xff\xff\xff\xff\xff", &[0; 64], &[0; 65], &[0; 1_001]] {
+                let expected = Some(Start { format, framing: Framing::Frames, offset: damage.len() });
+                let content = [damage, frame, frame, frame].concat();
+                assert_eq!(find_frames(&content, false), expected, "{damage:?}");
+                assert_eq!(find_frames(&content[..content.len() - 3], false), expected, "{damage:?}, cut off");
+                // One message is enough if the content ends with it.
+                let content = [damage, frame].concat();
+                assert_eq!(find_frames(&content, true), expected, "{damage:?}");
+                assert_eq!(find_frames(&content, false), None, "{damage:?}");
+            }
+            assert_eq!(find_frames(&frame.repeat(3), true), None, "the content is whole");
+        }
+        for unknown in [&b"\x7fELF\0\0\0\x02\x0a\x0a\0\0\0\x01\x0a"[..], b"text\n\n\n", b"\0\0\0\0\0\0\0\0"] {
+            assert_eq!(find_frames(unknown, true), None, "{unknown:?}");
         }
     }
 }
