@@ -10,7 +10,7 @@ use crate::input::Format;
 use crate::invalid::{Marked, mark};
 use crate::otlp::{Level, Needs, OtlpSink, Owner, Point, decode_otlp_json, decode_otlp_proto};
 use crate::parts::{Parts, PartsDecoder, Span};
-use crate::prometheus::proto::decode_metric_family;
+use crate::prometheus::proto::{decode_metric_family, decode_open_metrics_family};
 use crate::prometheus::remote_write::decode_remote_write;
 use crate::prometheus::text::{TextDecoder, TimestampUnit};
 use crate::protobuf::ProtoError;
@@ -113,6 +113,7 @@ impl Decoder {
             Format::SeriesJson => decode_series_json(bytes, sink),
             Format::PrometheusText | Format::OpenMetrics => Ok(self.text.line(bytes, sink)?),
             Format::PrometheusProto => Ok(decode_metric_family(bytes, sink.needs().buckets, sink)?),
+            Format::OpenMetricsProto => Ok(decode_open_metrics_family(bytes, sink)?),
             Format::RemoteWrite => Ok(decode_remote_write(bytes, self.max_len, sink)?),
             Format::Arrow => self.messages.message(bytes, sink).map_err(|error| match error {
                 RowsError::Columns(error) => DecodeError::Columns(error),

@@ -2,8 +2,8 @@
 //!
 //! If an object has a name twice, the last value wins, as in most JSON readers. A number in the field `series_ref`, which
 //! exports of blocks have, is not a label. The labels may be an object in the field `metric`, as in exports of
-//! VictoriaMetrics and in results of queries, or `labels`, as in exports of blocks; fields after it are skipped, except
-//! for the times in `timestamps`.
+//! VictoriaMetrics and in results of queries, or `labels`, as in exports of blocks; of the fields after it only the times
+//! are read.
 //!
 //! ```
 //! use chronoxide_ingest::{SeriesSink, series_json::decode_series_json};
@@ -28,7 +28,9 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 
 use crate::error::DecodeError;
 use crate::otlp::Text;
@@ -42,8 +44,14 @@ pub(crate) const SERIES_REF: &str = "series_ref";
 /// Fields that hold the labels of a series as an object.
 pub(crate) const WRAPPERS: [&str; 2] = ["metric", "labels"];
 
-/// Field with the times of the samples of a series, in milliseconds.
+/// Field with the times of the samples of a series, in milliseconds, in exports of VictoriaMetrics.
 const TIMESTAMPS: &str = "timestamps";
+
+/// Fields with a sample, a time in seconds and a value, in results of queries.
+const SAMPLE: [&str; 2] = ["value", "histogram"];
+
+/// Fields with a list of samples.
+const SAMPLES: [&str; 2] = ["values", "histograms"];
 
 /// Decodes one JSON object of label names and values, and gives its labels to `sink`.
 ///
@@ -106,13 +114,61 @@ fn rest_of_wrapper<'de, S: SeriesSink, A: MapAccess<'de>>(
     sink: &mut S,
     failure: &mut Option<S::Error>,
 ) -> Result<(), A::Error> {
-    if name != TIMESTAMPS {
-        return map.next_value::<IgnoredAny>().map(drop);
+    let mut give = |milliseconds| give_point(milliseconds, sink).map_err(|error| stopped(failure, error));
+    match name {
+        TIMESTAMPS => map.next_value::<Vec<i64>>()?.into_iter().try_for_each(give),
+        _ if SAMPLE.contains(&name) => map.next_value::<SampleTime>()?.0.map_or(Ok(()), give),
+        _ if SAMPLES.contains(&name) => {
+            map.next_value::<Vec<SampleTime>>()?.into_iter().filter_map(|sample| sample.0).try_for_each(&mut give)
+        }
+        _ => map.next_value::<IgnoredAny>().map(drop),
     }
-    for milliseconds in map.next_value::<Vec<i64>>()? {
-        give_point(milliseconds, sink).map_err(|error| stopped(failure, error))?;
+}
+
+/// Time of a sample in milliseconds, or `None` for a value without one.
+struct SampleTime(Option<i64>);
+
+impl<'de> Deserialize<'de> for SampleTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SampleVisitor)
     }
-    Ok(())
+}
+
+struct SampleVisitor;
+
+impl<'de> Visitor<'de> for SampleVisitor {
+    type Value = SampleTime;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sample")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<SampleTime, A::Error> {
+        let seconds: Option<f64> = parts.next_element()?;
+        while parts.next_element::<IgnoredAny>()?.is_some() {}
+        // A time out of range is one that does not fit into milliseconds either.
+        Ok(SampleTime(seconds.map(|seconds| (seconds * 1_000.0).round() as i64)))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<SampleTime, E> {
+        Ok(SampleTime(None))
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<SampleTime, E> {
+        Ok(SampleTime(None))
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<SampleTime, E> {
+        Ok(SampleTime(None))
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<SampleTime, E> {
+        Ok(SampleTime(None))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<SampleTime, E> {
+        Ok(SampleTime(None))
+    }
 }
 
 /// Keeps the error of the sink, and returns the one that ends the decoding.
@@ -212,7 +268,11 @@ mod tests {
                 r#"{"metric":{"a":"b","metric":"x"},"values":[1,null],"timestamps":[1,2]}"#,
                 "a=b metric=x 1000000 2000000",
             ),
-            (r#"{"metric":{"a":"b"},"value":[1549891472.01,"1"]}"#, "a=b"),
+            (r#"{"metric":{"a":"b"},"value":[1549891472.01,"1"]}"#, "a=b 1549891472010000000"),
+            (r#"{"metric":{"a":"b"},"values":[[1,"1"],[2.5,"NaN"]]}"#, "a=b 1000000000 2500000000"),
+            (r#"{"metric":{"a":"b"},"values":[1.5,"NaN",null,-1]}"#, "a=b"),
+            (r#"{"metric":{"a":"b"},"histogram":[1,{"count":"2"}]}"#, "a=b 1000000000"),
+            (r#"{"metric":{"a":"b"},"value":[1e300,"1"]}"#, "a=b no time"),
             (r#"{"metric":{"a":"b"},"timestamps":[9223372036854775807]}"#, "a=b no time"),
             (r#"{"metric":"m","labels":"l"}"#, "metric=m labels=l"),
             (r#"{"metric":{}}"#, ""),

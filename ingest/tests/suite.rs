@@ -8,6 +8,7 @@ mod clients;
 mod compressed;
 mod damage;
 mod inputs;
+mod open_metrics_proto;
 mod otlp_proto;
 mod prometheus_labels;
 mod prometheus_proto;

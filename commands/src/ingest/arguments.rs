@@ -188,6 +188,8 @@ pub(crate) enum FormatChoice {
     Openmetrics,
     /// Metric families as protobuf, each after its length as a varint
     PrometheusProto,
+    /// A set of metrics of OpenMetrics as protobuf
+    OpenmetricsProto,
     /// Remote-write requests
     RemoteWrite,
     /// Parquet files: a column of text per label, or a map `labels`
@@ -208,6 +210,7 @@ impl FormatChoice {
             Self::PrometheusText => Some(Format::PrometheusText),
             Self::Openmetrics => Some(Format::OpenMetrics),
             Self::PrometheusProto => Some(Format::PrometheusProto),
+            Self::OpenmetricsProto => Some(Format::OpenMetricsProto),
             Self::RemoteWrite => Some(Format::RemoteWrite),
             Self::Parquet => Some(Format::Parquet),
             Self::Arrow => Some(Format::Arrow),

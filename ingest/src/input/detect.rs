@@ -5,7 +5,7 @@ use super::frames;
 use super::messages::{has_schema, looks_like_arrow_file, looks_like_stream};
 use crate::columns::parquet;
 use crate::otlp::looks_like_request;
-use crate::prometheus::proto::looks_like_metric_families;
+use crate::prometheus::proto::{looks_like_metric_families, looks_like_metric_set};
 use crate::prometheus::remote_write::looks_like_remote_write;
 use crate::prometheus::text::looks_like_text;
 use crate::series_json::{SERIES_REF, WRAPPERS};
@@ -27,6 +27,8 @@ pub enum Format {
     OpenMetrics,
     /// `io.prometheus.client.MetricFamily` messages as protobuf, each after its length.
     PrometheusProto,
+    /// A `MetricSet` of OpenMetrics as protobuf. Its families are records.
+    OpenMetricsProto,
     /// One remote-write request: protobuf within snappy.
     RemoteWrite,
     /// A Parquet file, whose rows are series. As a sequence of records it is cut anywhere.
@@ -46,6 +48,7 @@ impl Format {
             Self::PrometheusText => "prometheus-text",
             Self::OpenMetrics => "openmetrics",
             Self::PrometheusProto => "prometheus-proto",
+            Self::OpenMetricsProto => "openmetrics-proto",
             Self::RemoteWrite => "remote-write",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
@@ -62,6 +65,8 @@ pub(crate) enum Framing {
     Frames,
     /// Each after its length as a varint.
     Delimited,
+    /// Each after the key of its field and its length as a varint.
+    Fields,
     /// The whole content is one record.
     Whole,
     /// Concatenated JSON values over many lines.
@@ -116,6 +121,9 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
     if looks_like_metric_families(head) {
         return Ok((Format::PrometheusProto, Framing::Delimited));
     }
+    if looks_like_metric_set(head) {
+        return Ok((Format::OpenMetricsProto, Framing::Fields));
+    }
     if looks_like_request(head) {
         return Ok((Format::OtlpProto, Framing::Whole));
     }
@@ -153,6 +161,7 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OtlpJson, _) if head.first().is_some_and(|&first| first <= 3) => Framing::Frames,
         (Format::RemoteWrite, _) => Framing::Whole,
         (Format::PrometheusProto, _) => Framing::Delimited,
+        (Format::OpenMetricsProto, _) => Framing::Fields,
         (Format::Parquet, _) => Framing::Chunks,
         (Format::Arrow, _) => Framing::Messages,
         _ => Framing::Lines,
@@ -351,6 +360,7 @@ mod tests {
             ("\n\n\n\n\n\nup 1\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("\n\n\n\n\n\n\n\n", Ok((Format::OtlpJson, Framing::Lines))),
             ("\x0f\n\x02up\x12\x05is up\x18\x01\x22\0", Ok((Format::PrometheusProto, Framing::Delimited))),
+            ("\n\x0a\n\x02up\x10\x01\x2a\x02\x12\0", Ok((Format::OpenMetricsProto, Framing::Fields))),
             ("\n\n\x04up_a\x18\x01\x22\0", Ok((Format::PrometheusProto, Framing::Delimited))),
             ("\x7f\n\x02up\x18", Ok((Format::PrometheusProto, Framing::Delimited))),
             ("\x7f\n\x02u p\x18", Err("unrecognized format")),

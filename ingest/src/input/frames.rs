@@ -8,6 +8,7 @@ use std::io::Read;
 use super::found::Found;
 use super::source::{Compression, Source};
 use crate::error::IngestError;
+use crate::prometheus::proto::FAMILY_KEY;
 
 /// Bytes of a length prefix.
 pub(super) const LENGTH_LEN: usize = 4;
@@ -60,6 +61,26 @@ pub(super) fn next_delimited(source: &mut Source, max_len: usize, buffer: &mut V
     }
     let read = append(source, length, buffer)?;
     Ok(if read < length { Found::Torn { len: read, expected: Some(length) } } else { Found::Whole })
+}
+
+/// Reads the next family of a `MetricSet` into `buffer`, if it has at most `max_len` bytes.
+pub(super) fn next_field(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    match source.fill()?.first() {
+        None => Ok(Found::End),
+        Some(&FAMILY_KEY) => {
+            source.consume(1);
+            Ok(match next_delimited(source, max_len, buffer)? {
+                Found::End => Found::Torn { len: 1, expected: None },
+                found => found,
+            })
+        }
+        Some(_) => {
+            // Other content, which is no family for the decoder either.
+            append(source, 1, buffer)?;
+            skip(source, u64::MAX)?;
+            Ok(Found::Whole)
+        }
+    }
 }
 
 /// Reads the rest of the input into `buffer`, if it has at most `max_len` bytes.

@@ -173,6 +173,10 @@ impl Records {
                     let offset = self.source.offset();
                     (offset, frames::next_delimited(&mut self.source, self.max_len, &mut self.buffer)?)
                 }
+                Framing::Fields => {
+                    let offset = self.source.offset();
+                    (offset, frames::next_field(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
                 Framing::Whole => {
                     let offset = self.source.offset();
                     (offset, frames::whole(&mut self.source, self.max_len, &mut self.buffer)?)

@@ -126,7 +126,7 @@ impl Histogram {
 }
 
 /// Returns the `double` in field `number` of a message, or 0 if there is none.
-fn last_double(mut fields: Fields<'_>, number: u32) -> Result<f64, ProtoError> {
+pub(super) fn last_double(mut fields: Fields<'_>, number: u32) -> Result<f64, ProtoError> {
     let mut value = 0.0;
     while let Some(field) = fields.next()? {
         if field.number == number {

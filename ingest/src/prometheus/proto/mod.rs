@@ -1,9 +1,10 @@
-//! Exposition format as protobuf: length-delimited `io.prometheus.client.MetricFamily` messages, which Prometheus
-//! scrapes to get native histograms.
+//! Exposition formats as protobuf: length-delimited `io.prometheus.client.MetricFamily` messages, which Prometheus
+//! scrapes to get native histograms, and the `MetricSet` of OpenMetrics.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | `message` | the messages that series need |
+//! | `open_metrics` | families of OpenMetrics |
 //! | `detect` | detection of such messages by content |
 //! | `error` | errors of malformed families |
 //!
@@ -15,10 +16,13 @@
 mod detect;
 mod error;
 mod message;
+mod open_metrics;
 
-pub use detect::looks_like_metric_families;
+pub use detect::{looks_like_metric_families, looks_like_metric_set};
 pub use error::{ExpositionError, FamilyError};
 use message::{Metric, MetricFamily};
+pub(crate) use open_metrics::FAMILY_KEY;
+pub use open_metrics::decode_open_metrics_family;
 
 use super::{FamilyType, NAME, give_point, open_metrics_float};
 use crate::protobuf::ProtoError;
