@@ -2,6 +2,7 @@
 
 #[path = "../../../ingest/tests/canonical/mod.rs"]
 mod canonical;
+mod cases;
 mod columns;
 mod command;
 mod compare;
