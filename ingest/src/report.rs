@@ -1,9 +1,12 @@
 //! Counts and warnings of a run.
 
+mod tsdb;
+
 use std::fmt;
 
 use chronoxide_text::human::{count_of, size};
 use serde::Serialize;
+pub use tsdb::{TsdbCounts, TsdbWarning};
 
 use crate::columns::found;
 use crate::input::Format;
@@ -41,6 +44,8 @@ pub struct Report {
     pub series_without_samples: u64,
     /// Samples and head chunks whose series the write-ahead log does not define.
     pub unknown_series_refs: u64,
+    /// Deletions and gaps of Prometheus's TSDB.
+    pub tsdb: TsdbCounts,
     /// Files of a folder that were skipped because their format is not recognized.
     pub unknown_files: u64,
     /// Inputs of a folder that could not be read, or not to their end.
@@ -230,13 +235,8 @@ pub enum Warning {
         /// Start of the record.
         offset: u64,
     },
-    /// The rest of a damaged file of a write-ahead log, or of head chunks, was skipped.
-    SkippedRestOfSegment {
-        /// Path of the file.
-        path: String,
-        /// Reason.
-        reason: String,
-    },
+    /// A problem of a block or a head of Prometheus.
+    Tsdb(TsdbWarning),
     /// Samples and head chunks belong to series that the write-ahead log does not define.
     UnknownSeriesRefs {
         /// Folder of the log.
@@ -335,9 +335,7 @@ impl fmt::Display for Warning {
             Self::TornSegment { path, offset } => {
                 write!(f, "{path}: the file ends within the record at byte {offset}; skipped that record")
             }
-            Self::SkippedRestOfSegment { path, reason } => {
-                write!(f, "{path}: skipped the rest of the file: {reason}")
-            }
+            Self::Tsdb(warning) => warning.fmt(f),
             Self::UnknownSeriesRefs { input, samples, chunks } => write!(
                 f,
                 "{input}: skipped {} and {} of series that the log does not define",
@@ -384,6 +382,7 @@ impl Report {
         let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
         let skipped = skipped + invalid_texts + invalid_series;
         let failed = self.failed_inputs + self.incomplete_responses + self.unknown_series_refs;
+        let failed = failed + self.tsdb.missing_segments;
         skipped + failed > 0 || !allow_truncated && torn > 0
     }
 
@@ -400,6 +399,12 @@ impl Report {
         } else {
             self.more_warnings += 1;
         }
+    }
+}
+
+impl From<TsdbWarning> for Warning {
+    fn from(warning: TsdbWarning) -> Self {
+        Self::Tsdb(warning)
     }
 }
 

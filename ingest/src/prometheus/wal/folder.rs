@@ -33,6 +33,17 @@ pub struct HeadFile {
     pub is_last: bool,
 }
 
+/// Segments that are missing before another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SegmentGap {
+    /// Folder of the segments.
+    pub folder: PathBuf,
+    /// Number of the first missing segment.
+    pub first: u64,
+    /// Number of missing segments.
+    pub count: u64,
+}
+
 /// Files of a head, in reading order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFiles {
@@ -40,6 +51,8 @@ pub struct HeadFiles {
     pub segments: Vec<HeadFile>,
     /// Files of head chunks.
     pub chunks: Vec<HeadFile>,
+    /// Segments and files of head chunks that are missing.
+    pub gaps: Vec<SegmentGap>,
 }
 
 impl HeadFiles {
@@ -48,24 +61,25 @@ impl HeadFiles {
     ///
     /// # Errors
     ///
-    /// A folder cannot be listed, or a segment between two others is missing.
+    /// A folder cannot be listed.
     pub fn find(wal: &Path) -> Result<Self, WalError> {
         let mut found = Self::default();
         let checkpoint = newest_checkpoint(wal)?;
         if let Some((_, folder)) = &checkpoint {
-            let mut files = numbered(folder, |_| true)?;
+            // A checkpoint is a log of its own.
+            let mut files = numbered(folder, Some(0), &mut found.gaps)?;
             // A checkpoint gets its name after it is complete.
             files.iter_mut().for_each(|file| file.is_last = false);
             found.segments.append(&mut files);
         }
-        let after = checkpoint.map(|(number, _)| number);
-        found.segments.append(&mut numbered(wal, |number| after.is_none_or(|after| number > after))?);
+        let next = checkpoint.map(|(number, _)| number.saturating_add(1));
+        found.segments.append(&mut numbered(wal, next, &mut found.gaps)?);
         // The path may be `.` or a link.
         let parent = wal.canonicalize().map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
         if let Some(parent) = parent.parent() {
             let shown = if wal.ends_with(WAL_FOLDER) { wal.parent().unwrap_or(parent) } else { parent };
-            found.segments.append(&mut numbered(&shown.join(OUT_OF_ORDER_FOLDER), |_| true)?);
-            found.chunks = numbered(&shown.join(CHUNKS_FOLDER), |_| true)?;
+            found.segments.append(&mut numbered(&shown.join(OUT_OF_ORDER_FOLDER), None, &mut found.gaps)?);
+            found.chunks = numbered(&shown.join(CHUNKS_FOLDER), None, &mut found.gaps)?;
         }
         Ok(found)
     }
@@ -120,18 +134,23 @@ fn newest_checkpoint(wal: &Path) -> Result<Option<(u64, PathBuf)>, WalError> {
     Ok(checkpoints.max())
 }
 
-/// Returns the files whose names are numbers, in order and without gaps.
-fn numbered(folder: &Path, keep: impl Fn(u64) -> bool) -> Result<Vec<HeadFile>, WalError> {
-    let files = entries(folder)?.into_iter().filter_map(|(name, path)| Some((file_number(&name)?, name, path)));
-    let mut files: Vec<(u64, String, PathBuf)> = files.filter(|(number, ..)| keep(*number)).collect();
+/// Returns the files whose names are numbers, in order, from the number `start` on. Adds missing numbers to `gaps`.
+fn numbered(folder: &Path, start: Option<u64>, gaps: &mut Vec<SegmentGap>) -> Result<Vec<HeadFile>, WalError> {
+    let files = entries(folder)?.into_iter().filter_map(|(name, path)| Some((file_number(&name)?, path)));
+    let mut files: Vec<(u64, PathBuf)> =
+        files.filter(|(number, _)| start.is_none_or(|start| *number >= start)).collect();
     files.sort();
-    if let Some([(number, ..), (_, next, _)]) =
-        files.array_windows().find(|[left, right]| left.0.checked_add(1) != Some(right.0))
-    {
-        return Err(WalError::MissingSegment { folder: folder.to_owned(), missing: number + 1, next: next.clone() });
+    let mut expected = start;
+    for &(number, _) in &files {
+        if let Some(first) = expected
+            && first < number
+        {
+            gaps.push(SegmentGap { folder: folder.to_owned(), first, count: number - first });
+        }
+        expected = Some(number.saturating_add(1));
     }
     let count = files.len();
-    let with_len = |(place, (_, _, path)): (usize, (u64, String, PathBuf))| {
+    let with_len = |(place, (_, path)): (usize, (u64, PathBuf))| {
         let metadata = fs::metadata(&path).map_err(|source| WalError::Open { path: path.clone(), source })?;
         Ok(HeadFile { path, len: metadata.len(), is_last: place + 1 == count })
     };
