@@ -1,5 +1,6 @@
 //! A run over inputs: [`Ingest`].
 
+mod archive;
 mod columns;
 mod tsdb;
 mod wal;

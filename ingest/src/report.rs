@@ -237,6 +237,22 @@ pub enum Warning {
     },
     /// A problem of a block or a head of Prometheus.
     Tsdb(TsdbWarning),
+    /// A tar archive ends early.
+    TruncatedArchive {
+        /// Path of the archive.
+        input: String,
+        /// Bytes of its members that were read.
+        offset: u64,
+    },
+    /// Members of a damaged tar archive are missing.
+    DamagedArchive {
+        /// Path of the archive.
+        input: String,
+        /// Reason.
+        reason: String,
+    },
+    /// A warning whose text the caller changed.
+    Text(String),
     /// Samples and head chunks belong to series that the write-ahead log does not define.
     UnknownSeriesRefs {
         /// Folder of the log.
@@ -336,6 +352,13 @@ impl fmt::Display for Warning {
                 write!(f, "{path}: the file ends within the record at byte {offset}; skipped that record")
             }
             Self::Tsdb(warning) => warning.fmt(f),
+            Self::TruncatedArchive { input, offset } => {
+                write!(f, "{input}: the archive is cut off after {offset} bytes of its members; the rest is missing")
+            }
+            Self::DamagedArchive { input, reason } => {
+                write!(f, "{input}: damaged archive: {reason}; skipped the members after the damage")
+            }
+            Self::Text(text) => f.write_str(text),
             Self::UnknownSeriesRefs { input, samples, chunks } => write!(
                 f,
                 "{input}: skipped {} and {} of series that the log does not define",
@@ -391,6 +414,17 @@ impl Report {
         let end = last.saturating_add(1);
         let (start, before) = self.time.unwrap_or((first, end));
         self.time = Some((start.min(first), before.max(end)));
+    }
+
+    /// Changes the texts of warnings, such as paths of temporary files to names that the user knows.
+    pub fn map_warnings(&mut self, change: impl Fn(&str) -> String) {
+        for warning in &mut self.warnings {
+            let text = warning.to_string();
+            let changed = change(&text);
+            if changed != text {
+                *warning = Warning::Text(changed);
+            }
+        }
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {

@@ -21,7 +21,8 @@ use crate::{Exit, Failure, Layout, Quiet};
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Captures to read: files, folders (with subfolders) or patterns; `-` reads standard input
+    /// Captures to read: files, tar archives, folders (with subfolders) or patterns; `-` reads standard input. Blocks of
+    /// Prometheus's TSDB are read from object stores too: s3://BUCKET/PREFIX/, gs://, az://
     #[arg(required = true, value_name = "CAPTURE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -50,6 +51,10 @@ pub(crate) struct Arguments {
     /// Skip malformed records instead of stopping at the first (exit code 6)
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
+
+    /// Also read deleted series (tombstones) and deleted blocks (deletion-mark.json) of Prometheus, Thanos, Mimir or Cortex
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) ignore_deletions: bool,
 
     /// Exit with code 0 instead of 6 if a capture ends within a record or a compressed stream; complete records are
     /// kept in both cases

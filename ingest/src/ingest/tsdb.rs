@@ -70,21 +70,42 @@ impl<B: BlockSink> Ingest<B> {
             None => self.assembler.input_has_no_window()?,
         }
         let points_before = self.assembler.report().points;
+        let read = self.read_series(name, &position, &mut index);
+        let report = self.assembler.report_mut();
+        // Chunks are not points.
+        report.points = points_before;
+        report.tsdb.deleted_series += index.deleted_series();
+        let count = read?;
+        let report = self.assembler.report_mut();
+        report.inputs += 1;
+        report.content_bytes += position.file_len().unwrap_or_default();
+        report.samples += meta.map_or(0, |meta| meta.stats.num_samples);
+        if count + index.deleted_series() == 0 {
+            report.warn(crate::Warning::NoSeries { input: name.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Reads the series of an index. Returns their number, without deleted ones.
+    fn read_series<R: Read + Seek>(
+        &mut self,
+        name: &str,
+        position: &Position,
+        index: &mut TsdbIndex<R>,
+    ) -> Result<u64, IngestError> {
+        let broken = |source| IngestError::TsdbBlock { input: name.to_owned(), source };
         let mut count = 0_u64;
         loop {
             let before = index.offset();
             match index.next_series(&mut self.assembler) {
                 Ok(true) => {}
-                Ok(false) => break,
+                Ok(false) => return Ok(count),
                 Err(TsdbError::Block(error)) if self.options.skip_broken_records && error.is_damage() => {
-                    let resumed = index.resume();
-                    resumed.map_err(|source| IngestError::TsdbBlock { input: name.to_owned(), source })?;
+                    index.resume().map_err(broken)?;
                     self.skip_part(TsdbWarning::SkippedSeries { input: name.to_owned(), reason: reason(error) });
                     continue;
                 }
-                Err(TsdbError::Block(source)) => {
-                    return Err(IngestError::TsdbBlock { input: name.to_owned(), source });
-                }
+                Err(TsdbError::Block(error)) => return Err(broken(error)),
                 Err(TsdbError::Sink(error)) => return Err(error.into()),
             }
             let after = index.offset();
@@ -92,20 +113,9 @@ impl<B: BlockSink> Ingest<B> {
             count += 1;
             if count.is_multiple_of(SERIES_PER_PROGRESS_REPORT) {
                 position.advance_to(after);
-                self.report_progress(name, &position)?;
+                self.report_progress(name, position)?;
             }
         }
-        let report = self.assembler.report_mut();
-        report.inputs += 1;
-        report.content_bytes += position.file_len().unwrap_or_default();
-        // Chunks are not points.
-        report.points = points_before;
-        report.samples += meta.map_or(0, |meta| meta.stats.num_samples);
-        report.tsdb.deleted_series += index.deleted_series();
-        if count + index.deleted_series() == 0 {
-            report.warn(crate::Warning::NoSeries { input: name.to_owned() });
-        }
-        Ok(())
     }
 
     /// Returns the deletions of a block.
