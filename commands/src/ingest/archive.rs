@@ -108,6 +108,8 @@ impl Archive {
         let budget = Rc::new(Cell::new(0));
         let zeros = Rc::new(Cell::new(0));
         let mut archive = tar::Archive::new(Bounded { reader: content, budget: budget.clone(), zeros: zeros.clone() });
+        // Archives may follow each other, and the checksum of a compressed stream comes at its end.
+        archive.set_ignore_zeros(true);
         budget.set(MAX_HEADERS_LEN);
         let mut members = match archive.entries() {
             Ok(members) => members,
@@ -291,10 +293,12 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(out)?;
-        let left = self.budget.get().checked_sub(count as u64);
-        self.budget.set(left.ok_or_else(|| io::Error::other("the headers of a member are too long"))?);
         let read = out.get(..count).unwrap_or_default();
         let zeros = read.iter().rev().take_while(|&&byte| byte == 0).count();
+        // Any number of empty blocks may follow the members.
+        let is_empty_block = zeros == count && out.len() <= HEADER_LEN;
+        let left = self.budget.get().checked_sub(if is_empty_block { 0 } else { count as u64 });
+        self.budget.set(left.ok_or_else(|| io::Error::other("the headers of a member are too long"))?);
         let before = if zeros == count { self.zeros.get() } else { 0 };
         self.zeros.set(before + zeros as u64);
         Ok(count)

@@ -127,8 +127,10 @@ fn matches(pattern: &str, interruption: &Interruption, inputs: &mut Inputs) -> R
 /// blocks in it are skipped: the folder may be the output folder. `folder` is the argument in which the path was found.
 /// Members of archives are unpacked, unless `unpack` is `None`: within archives, which could contain themselves.
 fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, inputs: &mut Inputs) -> Result<(), Failure> {
-    if !path.is_dir() || is_block(path) || is_wal(path) {
-        if path != Path::new("-") {
+    let is_log = is_wal(path);
+    if !path.is_dir() || is_block(path) || is_log {
+        // A log that was deleted may have left head chunks.
+        if path != Path::new("-") && !is_log {
             // Fail now instead of after hours of reading earlier inputs.
             fs::metadata(path).map_err(|error| {
                 let name = path.display();
@@ -141,7 +143,7 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
             })?;
         }
         // Opening a pipe waits for a writer. Only a pipe that is an argument is expected to have one.
-        if folder.is_some() && !path.is_dir() && !path.is_file() {
+        if folder.is_some() && !path.is_dir() && !path.is_file() && !is_log {
             let name = path.display().to_string();
             tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: skipped: not a file", shown(&name)));
             return Ok(());

@@ -193,7 +193,8 @@ fn read_input(
     zstd_window: usize,
 ) -> Result<(), IngestError> {
     let path = &input.path;
-    let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
+    let is_folder =
+        format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && (path.is_dir() || is_wal(path));
     match &input.bucket_block {
         Some(block) => block.read(ingest, &path.display().to_string()),
         None if is_folder && is_wal(path) => ingest.read_wal(path),

@@ -1,5 +1,7 @@
 //! The command `chronoxide-ingest`.
 
+mod archives;
+mod buckets;
 #[path = "../../../ingest/tests/canonical/mod.rs"]
 mod canonical;
 mod columns;
@@ -9,6 +11,7 @@ mod hostile;
 mod locations;
 mod memory;
 mod messages;
+mod prometheus_damage;
 mod prometheus_data;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../ingest/tests/columns/tables.rs"]

@@ -74,8 +74,9 @@ impl HeadFiles {
         }
         let next = checkpoint.map(|(number, _)| number.saturating_add(1));
         found.segments.append(&mut numbered(wal, next, &mut found.gaps)?);
-        // The path may be `.` or a link.
-        let parent = wal.canonicalize().map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
+        // The path may be `.` or a link. Of a log that was deleted, head chunks may be left.
+        let canonical = if wal.exists() { wal.canonicalize() } else { Ok(wal.to_owned()) };
+        let parent = canonical.map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
         if let Some(parent) = parent.parent() {
             let shown = if wal.ends_with(WAL_FOLDER) { wal.parent().unwrap_or(parent) } else { parent };
             found.segments.append(&mut numbered(&shown.join(OUT_OF_ORDER_FOLDER), None, &mut found.gaps)?);
@@ -91,19 +92,28 @@ impl HeadFiles {
     }
 }
 
-/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint.
+/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint, or has the name of a log whose
+/// segments are gone and whose head chunks are left.
 #[must_use]
 pub fn is_wal(folder: &Path) -> bool {
-    let Ok(names) = names_in(folder) else { return false };
     let is_chunks = folder.file_name().is_some_and(|name| name == CHUNKS_FOLDER || name == "chunks");
-    !is_chunks
-        && names.into_iter().any(|name| {
-            let path = folder.join(&name);
-            let name = name.to_str().unwrap_or_default();
-            checkpoint_number(name).is_some() && path.is_dir()
-                // Names of segments have eight digits, names of chunks six.
-                || name.len() >= MIN_DIGITS + 2 && file_number(name).is_some() && path.is_file()
-        })
+    !is_chunks && (has_segments(folder) || folder.ends_with(WAL_FOLDER) && has_head_chunks(folder))
+}
+
+fn has_segments(folder: &Path) -> bool {
+    names_in(folder).unwrap_or_default().into_iter().any(|name| {
+        let path = folder.join(&name);
+        let name = name.to_str().unwrap_or_default();
+        checkpoint_number(name).is_some() && path.is_dir()
+            // Names of segments have eight digits, names of chunks six.
+            || name.len() >= MIN_DIGITS + 2 && file_number(name).is_some() && path.is_file()
+    })
+}
+
+fn has_head_chunks(wal: &Path) -> bool {
+    let chunks = wal.parent().map(|data| data.join(CHUNKS_FOLDER));
+    let names = chunks.and_then(|chunks| names_in(&chunks).ok()).unwrap_or_default();
+    names.iter().any(|name| name.to_str().is_some_and(|name| file_number(name).is_some()))
 }
 
 fn checkpoint_number(name: &str) -> Option<u64> {
