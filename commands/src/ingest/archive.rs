@@ -51,7 +51,7 @@ pub(crate) struct Archive {
     pub(crate) is_named: bool,
     /// Reason why members are missing, if any are.
     pub(crate) loss: Option<Loss>,
-    /// Members that were skipped: links, devices, and paths out of the archive.
+    /// Members that were skipped: symbolic links, devices, and paths out of the archive.
     pub(crate) skipped: Vec<String>,
     _folder: TempDir,
 }
@@ -129,7 +129,13 @@ impl Archive {
                 return Err(self.too_large(&format!("it has more than {MAX_MEMBERS} members")));
             }
             budget.set(u64::MAX);
-            let target = self.target(&member.path_bytes(), member.header().entry_type());
+            let kind = member.header().entry_type();
+            let target = self.target(&member.path_bytes(), kind);
+            if let (EntryType::Link, Some(Target::File(path))) = (kind, &target) {
+                let source = member.link_name_bytes().and_then(|name| self.target(&name, EntryType::Link));
+                self.link(source, path)?;
+                continue;
+            }
             let mut out = match &target {
                 Some(Target::Folder(folder)) => self.created(create_folder(folder), folder)?.and(None),
                 Some(Target::File(path)) => {
@@ -170,12 +176,25 @@ impl Archive {
         Ok(())
     }
 
+    /// Writes a member that is the same file as an earlier one, as in snapshots of Prometheus.
+    fn link(&mut self, source: Option<Target>, path: &Path) -> Result<(), Failure> {
+        let linked = match source {
+            // Only members that were unpacked are in the folder, and none of them is a symbolic link.
+            Some(Target::File(source)) => {
+                create_folder(path.parent().unwrap_or(&self.folder)).and_then(|()| fs::hard_link(source, path))
+            }
+            _ => Err(ErrorKind::InvalidInput.into()),
+        };
+        self.created(linked, path).map(drop)
+    }
+
     /// Returns a created file, or `None` if its name cannot be one, such as that of a folder that exists.
     fn created<T>(&mut self, created: io::Result<T>, path: &Path) -> Result<Option<T>, Failure> {
         match created {
             Ok(file) => Ok(Some(file)),
             Err(error) => match error.kind() {
                 ErrorKind::AlreadyExists
+                | ErrorKind::NotFound
                 | ErrorKind::NotADirectory
                 | ErrorKind::IsADirectory
                 | ErrorKind::InvalidFilename
@@ -225,7 +244,7 @@ impl Archive {
         path.extend(&parts);
         match kind {
             EntryType::Directory => Some(Target::Folder(path)),
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse | EntryType::Link => {
                 let in_chunks = parts.iter().rev().nth(1).is_some_and(|folder| folder == CHUNKS);
                 // Its folder tells that this is a block.
                 Some(if in_chunks { Target::Folder(path.parent()?.to_owned()) } else { Target::File(path) })

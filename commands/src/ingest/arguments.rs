@@ -154,7 +154,8 @@ column `labels` of maps are labels too; a column wins over an entry. NULL and th
 `timestamp` of timestamps is the time of the row. Other columns are ignored with a warning.
 
 A data folder of Prometheus gives one block for each of its blocks, with the same window, and one block for its \
-write-ahead log and head chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are skipped. Other files of a folder \
+write-ahead log and head chunks. lock, queries.active, *.tmp* folders and chunk_snapshot.* are skipped, and so are deleted \
+series and blocks (--ignore-deletions reads them). The members of tar archives are read as files of a folder. Other files of a folder \
 with an unrecognized format are skipped with a warning.
 
 Near --memory-limit, a new block begins. With a folder as output, a series that recurs later is in two blocks, and \

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use chronoxide_ingest::prometheus::tsdb::is_block;
+use chronoxide_ingest::prometheus::tsdb::{MARKERS_FOLDER, is_block};
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use chronoxide_publish::names_in;
 use chronoxide_text::human::count_of;
@@ -60,8 +60,8 @@ impl Inputs {
     }
 }
 
-/// Entries of a data folder of Prometheus that are not inputs by themselves.
-const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
+/// Entries of a data folder of Prometheus, or of a tenant of Mimir, that are not inputs by themselves.
+const DATA_FOLDER_NAMES: [&str; 4] = ["lock", "queries.active", WAL_FOLDER, MARKERS_FOLDER];
 
 /// Returns the inputs that the arguments name, in order of arguments. Inputs of a folder, a pattern, an archive or a
 /// location are sorted by name. Archives are unpacked.
@@ -197,8 +197,9 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
 }
 
 /// Returns true if an entry of a data folder of Prometheus is not an input by itself: locks, query logs, folders that
-/// were being written or deleted, snapshots of the head, and the write-ahead log, which is read last.
+/// were being written or deleted, snapshots of the head, marks of blocks, which are read with them, and the write-ahead
+/// log, which is read last.
 fn is_of_data_folder(entry: &Path) -> bool {
     let name = entry.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") || name.starts_with("chunk_snapshot.")
+    DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") && entry.is_dir() || name.starts_with("chunk_snapshot.")
 }

@@ -219,7 +219,7 @@ fn read_archives(ingest: &mut Ingest<Output>, inputs: &Inputs, skips_damage: boo
             None => {}
         }
         for member in &archive.skipped {
-            let found = "a link, a device, or a path that leads out of the archive";
+            let found = "a link out of the archive, a device, or a path out of it";
             ingest.skip_unknown_file(Path::new(&format!("{}: {member}", archive.path.display())), found);
         }
     }

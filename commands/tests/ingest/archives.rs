@@ -141,6 +141,7 @@ fn links_devices_and_paths_out_of_the_archive_are_not_written() {
     scene.write("secret.prom", b"secret 1\n");
     let members: [(&str, EntryType, &[u8]); 8] = [
         ("link.prom", EntryType::Symlink, b""),
+        // Both link to `../../secret.prom`.
         ("hard.prom", EntryType::Link, b""),
         ("pipe", EntryType::Fifo, b""),
         ("../../out.prom", FILE, b"out 1\n"),
@@ -151,7 +152,7 @@ fn links_devices_and_paths_out_of_the_archive_are_not_written() {
     ];
     scene.write("hostile.tar", &archive(&members));
     let done = scene.run(&["hostile.tar"]);
-    assert_exit(&done, 0, "hostile.tar: link.prom: skipped: a link, a device, or a path that leads out of the archive");
+    assert_exit(&done, 0, "hostile.tar: link.prom: skipped: a link out of the archive, a device, or a path out of it");
     for name in ["hard.prom", "pipe", "../../out.prom", "a/../../../out.prom", "absolute"] {
         assert_exit(&done, 0, &format!("hostile.tar: {name}: skipped: "));
     }
@@ -160,6 +161,32 @@ fn links_devices_and_paths_out_of_the_archive_are_not_written() {
         fs::read_dir(scene.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     files.sort();
     assert_eq!(files, ["hostile.tar", "out", "secret.prom", "tmp"]);
+}
+
+#[test]
+fn hard_links_are_the_files_that_they_link_to() {
+    let scene = Scene::new();
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_dir_all("data", capture().join("data")).unwrap();
+    // A snapshot shares its files with the data folder.
+    let block = "01M81D9J7RYD9HMB8NS58J452Z";
+    for (name, target) in
+        [("index", "index"), ("meta.json", "meta.json"), ("chunks/000001", "chunks/000001"), ("gone.prom", "gone.prom")]
+    {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::Link);
+        header.set_size(0);
+        header.set_mode(0o644);
+        builder
+            .append_link(&mut header, format!("snapshots/s/{block}/{name}"), format!("./data/{block}/{target}"))
+            .unwrap();
+    }
+    scene.write("data.tar", &builder.into_inner().unwrap());
+    let done = scene.run(&["data.tar", "--json"]);
+    assert_exit(&done, 0, &format!("data.tar: snapshots/s/{block}/gone.prom: skipped: "));
+    assert!(!stderr(&done).contains("index") && !stderr(&done).contains("chunks"), "{}", stderr(&done));
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(summary["input"]["inputs"].as_u64(), Some(5));
 }
 
 #[test]
