@@ -160,6 +160,14 @@ pub enum IngestError {
         /// Reason.
         source: TsdbBlockError,
     },
+    /// A tar archive is damaged.
+    #[error("{input}: damaged archive: {reason}")]
+    Archive {
+        /// Path of the archive.
+        input: String,
+        /// Error of the unpacker.
+        reason: String,
+    },
     /// The reader thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
@@ -209,6 +217,7 @@ impl IngestError {
             | Self::UnknownFormat { .. }
             | Self::Record { .. }
             | Self::Response { .. }
+            | Self::Archive { .. }
             | Self::TsdbBlock { .. } => true,
             Self::Wal { source, .. } => !matches!(source, WalError::Memory { .. }),
             Self::ArrowFile { source, .. } => !matches!(source, ArrowFileError::Copy(_)),

@@ -1,6 +1,8 @@
 //! A run over inputs: [`Ingest`].
 
+mod archive;
 mod columns;
+mod tsdb;
 mod wal;
 
 use std::error::Error;
@@ -17,7 +19,6 @@ use crate::decode::{DecodedAhead, Decoder, is_cut_off, parts_decoder};
 use crate::error::{BrokenRecord, DecodeError, IngestError};
 use crate::input::{Ahead, BatchRecord, Decoding, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
 use crate::otlp::OtlpSink;
-use crate::prometheus::tsdb::{TsdbBlock, TsdbError};
 use crate::report::{Report, Warning};
 use crate::timings::Timings;
 
@@ -27,7 +28,7 @@ pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;
 /// Time between two progress reports while an input is silent.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Series of a TSDB block between two progress reports.
+/// Series of a TSDB block or a table between two progress reports.
 const SERIES_PER_PROGRESS_REPORT: u64 = 1 << 12;
 
 /// Maximum number of decoding threads of an input. One thread assembles what the others decode: it is busy before more
@@ -53,6 +54,8 @@ pub struct IngestOptions {
     /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus
     /// 3: `1` becomes `1.0`.
     pub keep_float_labels: bool,
+    /// If true, also read deleted series and deleted blocks of Prometheus's TSDB.
+    pub ignore_deletions: bool,
     /// How series are assembled into blocks.
     pub assemble: AssembleOptions,
 }
@@ -65,6 +68,7 @@ impl Default for IngestOptions {
             skip_broken_records: false,
             threads: None,
             keep_float_labels: false,
+            ignore_deletions: false,
             assemble: AssembleOptions::default(),
         }
     }
@@ -207,14 +211,15 @@ impl<B: BlockSink> Ingest<B> {
         mut source: Source,
         records: impl Fn(Source, Option<Format>, usize) -> Result<Records, IngestError>,
     ) -> Result<(), IngestError> {
-        self.assembler.input_has_external_labels(std::iter::empty())?;
-        self.assembler.input_has_no_window()?;
         let max_len = self.options.max_record_len;
         let path = source.random_access().map(Path::to_owned);
         while source.has_failed_at_once() && self.pass_damage(&mut source, None)? {}
         let part = records(source, self.options.format, max_len)?;
         let (format, needs_random_access) = (part.format(), part.needs_random_access());
         let name = part.source().name().to_owned();
+        // A file of another format, such as a README beside blocks, has no external labels to compare.
+        self.assembler.input_has_external_labels(std::iter::empty())?;
+        self.assembler.input_has_no_window()?;
         if needs_random_access {
             return self.read_whole(part, &name, path.as_deref());
         }
@@ -330,52 +335,6 @@ impl<B: BlockSink> Ingest<B> {
         };
         self.assembler.report_mut().blank_lines += blank_lines;
         Ok(source)
-    }
-
-    /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). Each chunk counts as a point over
-    /// its whole time range.
-    ///
-    /// # Errors
-    ///
-    /// The block cannot be read or is damaged. Other errors are those of [`read`](Self::read).
-    pub fn read_tsdb_block(&mut self, folder: &Path) -> Result<(), IngestError> {
-        let name = folder.display().to_string();
-        let broken = |source| IngestError::TsdbBlock { input: name.clone(), source };
-        let mut block = TsdbBlock::open(folder).map_err(broken)?;
-        let position = Position::start_of(block.index().file_len());
-        self.assembler.input_has_external_labels(block.meta().external_labels())?;
-        match block.meta().window() {
-            Some(window) => self.assembler.input_has_window(window)?,
-            None => self.assembler.input_has_no_window()?,
-        }
-        let points_before = self.assembler.report().points;
-        let mut count = 0_u64;
-        loop {
-            let before = block.index().offset();
-            match block.next_series(&mut self.assembler) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(TsdbError::Block(error)) => return Err(broken(error)),
-                Err(TsdbError::Sink(error)) => return Err(error.into()),
-            }
-            let after = block.index().offset();
-            self.assembler.record_ends((after - before) as usize)?;
-            count += 1;
-            if count.is_multiple_of(SERIES_PER_PROGRESS_REPORT) {
-                position.advance_to(after);
-                self.report_progress(&name, &position)?;
-            }
-        }
-        let report = self.assembler.report_mut();
-        report.inputs += 1;
-        report.content_bytes += position.file_len().unwrap_or_default();
-        // Chunks are not points.
-        report.points = points_before;
-        report.samples += block.meta().stats.num_samples;
-        if count == 0 {
-            report.warn(Warning::NoSeries { input: name });
-        }
-        Ok(())
     }
 
     /// Counts a file of a folder that is skipped because its format is not recognized, with a warning.

@@ -1,9 +1,12 @@
 //! Counts and warnings of a run.
 
+mod tsdb;
+
 use std::fmt;
 
 use chronoxide_text::human::{count_of, size};
 use serde::Serialize;
+pub use tsdb::{TsdbCounts, TsdbWarning};
 
 use crate::columns::found;
 use crate::input::Format;
@@ -41,6 +44,8 @@ pub struct Report {
     pub series_without_samples: u64,
     /// Samples and head chunks whose series the write-ahead log does not define.
     pub unknown_series_refs: u64,
+    /// Deletions and gaps of Prometheus's TSDB.
+    pub tsdb: TsdbCounts,
     /// Files of a folder that were skipped because their format is not recognized.
     pub unknown_files: u64,
     /// Inputs of a folder that could not be read, or not to their end.
@@ -230,13 +235,24 @@ pub enum Warning {
         /// Start of the record.
         offset: u64,
     },
-    /// The rest of a damaged file of a write-ahead log, or of head chunks, was skipped.
-    SkippedRestOfSegment {
-        /// Path of the file.
-        path: String,
+    /// A problem of a block or a head of Prometheus.
+    Tsdb(TsdbWarning),
+    /// A tar archive ends early.
+    TruncatedArchive {
+        /// Path of the archive.
+        input: String,
+        /// Bytes of its members that were read.
+        offset: u64,
+    },
+    /// Members of a damaged tar archive are missing.
+    DamagedArchive {
+        /// Path of the archive.
+        input: String,
         /// Reason.
         reason: String,
     },
+    /// A warning whose text the caller changed.
+    Text(String),
     /// Samples and head chunks belong to series that the write-ahead log does not define.
     UnknownSeriesRefs {
         /// Folder of the log.
@@ -335,9 +351,14 @@ impl fmt::Display for Warning {
             Self::TornSegment { path, offset } => {
                 write!(f, "{path}: the file ends within the record at byte {offset}; skipped that record")
             }
-            Self::SkippedRestOfSegment { path, reason } => {
-                write!(f, "{path}: skipped the rest of the file: {reason}")
+            Self::Tsdb(warning) => warning.fmt(f),
+            Self::TruncatedArchive { input, offset } => {
+                write!(f, "{input}: the archive is cut off after {offset} bytes of its members; the rest is missing")
             }
+            Self::DamagedArchive { input, reason } => {
+                write!(f, "{input}: damaged archive: {reason}; skipped the members after the damage")
+            }
+            Self::Text(text) => f.write_str(text),
             Self::UnknownSeriesRefs { input, samples, chunks } => write!(
                 f,
                 "{input}: skipped {} and {} of series that the log does not define",
@@ -384,6 +405,7 @@ impl Report {
         let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
         let skipped = skipped + invalid_texts + invalid_series;
         let failed = self.failed_inputs + self.incomplete_responses + self.unknown_series_refs;
+        let failed = failed + self.tsdb.missing_segments;
         skipped + failed > 0 || !allow_truncated && torn > 0
     }
 
@@ -394,12 +416,29 @@ impl Report {
         self.time = Some((start.min(first), before.max(end)));
     }
 
+    /// Changes the texts of warnings, such as paths of temporary files to names that the user knows.
+    pub fn map_warnings(&mut self, change: impl Fn(&str) -> String) {
+        for warning in &mut self.warnings {
+            let text = warning.to_string();
+            let changed = change(&text);
+            if changed != text {
+                *warning = Warning::Text(changed);
+            }
+        }
+    }
+
     pub(crate) fn warn(&mut self, warning: Warning) {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
         } else {
             self.more_warnings += 1;
         }
+    }
+}
+
+impl From<TsdbWarning> for Warning {
+    fn from(warning: TsdbWarning) -> Self {
+        Self::Tsdb(warning)
     }
 }
 

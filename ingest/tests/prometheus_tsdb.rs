@@ -12,12 +12,12 @@ use proptest::prelude::*;
 use crate::taken::{Series, Taken};
 use crate::tsdb_numbers::{crc, uvarint, varint};
 
-type Labels = Vec<(String, String)>;
+pub type Labels = Vec<(String, String)>;
 
 /// The first and the last time of each chunk, in milliseconds.
-type Chunks = Vec<(i64, i64)>;
+pub type Chunks = Vec<(i64, i64)>;
 
-type Model = BTreeMap<Labels, Chunks>;
+pub type Model = BTreeMap<Labels, Chunks>;
 
 fn pad(out: &mut Vec<u8>, alignment: usize) {
     while !out.len().is_multiple_of(alignment) {
@@ -33,7 +33,7 @@ fn section(content: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The index of a block.
-fn index(model: &Model, version: u8) -> Vec<u8> {
+pub fn index(model: &Model, version: u8) -> Vec<u8> {
     let mut out = 0xbaaa_d700_u32.to_be_bytes().to_vec();
     out.push(version);
     let symbols: BTreeSet<&str> =
@@ -247,19 +247,16 @@ fn damage_is_refused_or_changes_nothing() {
 }
 
 #[test]
-fn a_folder_with_meta_and_index_is_a_block() {
+fn a_block_needs_valid_metadata_and_an_index() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    let error = || TsdbBlock::open(folder.path()).err().unwrap().to_string();
     assert!(!is_block(folder.path()));
     write("index", &index(&small(), 2));
-    assert!(!is_block(folder.path()));
-    assert!(
-        matches!(TsdbBlock::open(folder.path()), Err(TsdbBlockError::Open { path, .. }) if path.ends_with("meta.json"))
-    );
-    write("meta.json", br#"{"version":2,"ulid":"01DXXFZDYD1MQW6079WK0K6EDQ","minTime":0,"maxTime":1}"#);
     assert!(is_block(folder.path()));
-    let error = TsdbBlock::open(folder.path()).err().unwrap().to_string();
-    assert!(error.ends_with("unsupported block version 2; only 1 is supported"), "{error}");
+    assert_eq!(error(), "damaged block: it has no meta.json");
+    write("meta.json", br#"{"version":2,"ulid":"01DXXFZDYD1MQW6079WK0K6EDQ","minTime":0,"maxTime":1}"#);
+    assert_eq!(error(), "meta.json: unsupported block version 2; only 1 is supported");
     write("meta.json", b"{}");
     assert!(matches!(TsdbBlock::open(folder.path()), Err(TsdbBlockError::Meta { .. })));
     write("meta.json", br#"{"version":1,"ulid":"01DXXFZDYD1MQW6079WK0K6EDQ","minTime":-5,"maxTime":9,"stats":{}}"#);
@@ -269,6 +266,9 @@ fn a_folder_with_meta_and_index_is_a_block() {
     let mut taken = Taken::default();
     while block.next_series(&mut taken).unwrap() {}
     assert_eq!(taken.series, expected(&small()));
+    std::fs::remove_file(folder.path().join("index")).unwrap();
+    assert!(is_block(folder.path()));
+    assert_eq!(error(), "damaged block: it has no index");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, is_block};
 use chronoxide_ingest::prometheus::wal::{
-    Head, HeadChunk, HeadChunks, HeadCounts, HeadFiles, Segment, WalError, WalFileError, is_wal,
+    Head, HeadChunk, HeadChunks, HeadCounts, HeadFiles, Segment, SegmentGap, WalFileError, is_wal,
 };
 
 use crate::taken::{Series, Taken};
@@ -141,7 +141,7 @@ fn text(text: &str, out: &mut Vec<u8>) {
     out.extend(text.as_bytes());
 }
 
-fn series_record(all: &[(u64, &[(&str, &str)])]) -> Vec<u8> {
+pub fn series_record(all: &[(u64, &[(&str, &str)])]) -> Vec<u8> {
     let mut out = vec![1];
     for (reference, labels) in all {
         out.extend(reference.to_be_bytes());
@@ -154,7 +154,7 @@ fn series_record(all: &[(u64, &[(&str, &str)])]) -> Vec<u8> {
     out
 }
 
-fn samples_record(all: &[(u64, i64)]) -> Vec<u8> {
+pub fn samples_record(all: &[(u64, i64)]) -> Vec<u8> {
     let mut out = vec![2];
     let &(reference, time) = all.first().unwrap();
     out.extend(reference.to_be_bytes());
@@ -180,7 +180,7 @@ fn metadata_record(reference: u64, metric_type: u8, fields: &[(&str, &str)]) -> 
 }
 
 /// A segment of records, each with the flags of its compression.
-fn segment(records: &[(u8, Vec<u8>)]) -> Vec<u8> {
+pub fn segment(records: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for (flags, record) in records {
         let content = match flags {
@@ -457,7 +457,7 @@ fn a_time_out_of_range_costs_no_labels() {
     assert_eq!(points, [(vec![], 1), (vec![(7_000_000, 7_000_000)], 1), (vec![], 1)]);
 }
 
-fn head_chunks(chunks: &[HeadChunk]) -> Vec<u8> {
+pub fn head_chunks(chunks: &[HeadChunk]) -> Vec<u8> {
     let mut out = vec![0x01, 0x30, 0xbc, 0x91, 1, 0, 0, 0];
     for (number, chunk) in chunks.iter().enumerate() {
         let mut content = chunk.reference.to_be_bytes().to_vec();
@@ -535,7 +535,7 @@ fn head_chunks_are_read_to_the_preallocated_end_and_torn_ones_are_told() {
 }
 
 #[test]
-fn the_newest_checkpoint_comes_first_and_a_missing_segment_is_an_error() {
+fn the_newest_checkpoint_comes_first_and_missing_segments_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let wal = folder.path().join("wal");
     let write = |name: &str| {
@@ -569,8 +569,16 @@ fn the_newest_checkpoint_comes_first_and_a_missing_segment_is_an_error() {
     ];
     assert_eq!(segments, expected.map(|(name, is_last)| (name.to_owned(), is_last)));
     assert_eq!(files.chunks.len(), 2);
-    write("wal/00000008");
-    let error = HeadFiles::find(&wal).unwrap_err();
-    assert!(matches!(&error, WalError::MissingSegment { missing: 7, .. }), "{error}");
-    assert!(error.to_string().ends_with("segment 00000007 is missing before 00000008"), "{error}");
+    assert_eq!(files.gaps, []);
+    write("wal/00000009");
+    let gap = |name: &str, first, count| SegmentGap { folder: folder.path().join(name), first, count };
+    assert_eq!(HeadFiles::find(&wal).unwrap().gaps, [gap("wal", 7, 2)]);
+    // The checkpoint has the series of all segments up to its number, and the log begins after it.
+    fs::remove_file(wal.join("00000006")).unwrap();
+    assert_eq!(HeadFiles::find(&wal).unwrap().gaps, [gap("wal", 6, 3)]);
+    fs::remove_file(wal.join("checkpoint.00000005/00000000")).unwrap();
+    fs::remove_file(folder.path().join("chunks_head/000003")).unwrap();
+    write("chunks_head/000004");
+    let expected = [gap("wal/checkpoint.00000005", 0, 1), gap("wal", 6, 3), gap("chunks_head", 3, 1)];
+    assert_eq!(HeadFiles::find(&wal).unwrap().gaps, expected);
 }

@@ -21,7 +21,8 @@ use crate::{Exit, Failure, Layout, Quiet};
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Captures to read: files, folders (with subfolders) or patterns; `-` reads standard input
+    /// Captures to read: files, tar archives, folders (with subfolders) or patterns; `-` reads standard input. Blocks of
+    /// Prometheus's TSDB are read from object stores too: s3://BUCKET/PREFIX/, gs://, az://
     #[arg(required = true, value_name = "CAPTURE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -50,6 +51,10 @@ pub(crate) struct Arguments {
     /// Skip malformed records instead of stopping at the first (exit code 6)
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
+
+    /// Also read deleted series (tombstones) and deleted blocks (deletion-mark.json) of Prometheus, Thanos, Mimir or Cortex
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) ignore_deletions: bool,
 
     /// Exit with code 0 instead of 6 if a capture ends within a record or a compressed stream; complete records are
     /// kept in both cases
@@ -149,7 +154,8 @@ column `labels` of maps are labels too; a column wins over an entry. NULL and th
 `timestamp` of timestamps is the time of the row. Other columns are ignored with a warning.
 
 A data folder of Prometheus gives one block for each of its blocks, with the same window, and one block for its \
-write-ahead log and head chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are skipped. Other files of a folder \
+write-ahead log and head chunks. lock, queries.active, *.tmp* folders and chunk_snapshot.* are skipped, and so are deleted \
+series and blocks (--ignore-deletions reads them). The members of tar archives are read as files of a folder. Other files of a folder \
 with an unrecognized format are skipped with a warning.
 
 Near --memory-limit, a new block begins. With a folder as output, a series that recurs later is in two blocks, and \

@@ -5,59 +5,119 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use chronoxide_ingest::prometheus::tsdb::is_block;
+use chronoxide_ingest::prometheus::tsdb::{MARKERS_FOLDER, is_block};
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use chronoxide_publish::names_in;
+use chronoxide_text::human::count_of;
 use glob::MatchOptions;
 
+use crate::ingest::archive::Archive;
+use crate::ingest::bucket::{self, BucketBlock, BucketBlocks};
 use crate::ingest::summary::shown;
-use crate::{Exit, Failure, tell, url};
+use crate::{Exit, Failure, Interruption, Message, tell, url};
 
 /// Input of the command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Input {
-    /// Path of a file, or of a block or a write-ahead log of Prometheus's TSDB, or `-`.
+    /// Path of a file, or of a block or a write-ahead log of Prometheus's TSDB, or `-`; or URL of such a block.
     pub(crate) path: PathBuf,
     /// Folder argument in which the input was found. The format of such an input may be unrecognized.
     pub(crate) folder: Option<PathBuf>,
+    /// Block of an object store, if the input is one.
+    pub(crate) bucket_block: Option<BucketBlock>,
 }
 
-/// Entries of a data folder of Prometheus that are not inputs by themselves.
-const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
+/// Inputs of the command.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    /// Inputs in order.
+    pub(crate) all: Vec<Input>,
+    /// Archives whose members are among the inputs.
+    pub(crate) archives: Vec<Archive>,
+    /// Objects that are not inputs: where, and what.
+    pub(crate) unread: Vec<(PathBuf, String)>,
+}
 
-/// Returns the inputs that the arguments name, in order of arguments. Inputs of a folder or a pattern are sorted by
-/// name.
+impl Inputs {
+    /// Replaces paths of unpacked members in a text by the path of the archive and the name of the member.
+    pub(crate) fn with_archive_names(&self, text: &str) -> String {
+        self.archives.iter().fold(text.to_owned(), |text, archive| {
+            let (folder, path) = (archive.folder.display().to_string(), archive.path.display());
+            text.replace(&format!("{folder}/"), &format!("{path}: ")).replace(&folder, &path.to_string())
+        })
+    }
+
+    /// Returns a failure with such a text.
+    pub(crate) fn with_archive_names_in(&self, failure: Failure) -> Failure {
+        if self.archives.is_empty() {
+            return failure;
+        }
+        let text = Message(failure.error()).to_string();
+        match self.with_archive_names(&text) {
+            named if named == text => failure,
+            named => Failure::new(failure.exit(), named),
+        }
+    }
+}
+
+/// Entries of a data folder of Prometheus, or of a tenant of Mimir, that are not inputs by themselves.
+const DATA_FOLDER_NAMES: [&str; 4] = ["lock", "queries.active", WAL_FOLDER, MARKERS_FOLDER];
+
+/// Returns the inputs that the arguments name, in order of arguments. Inputs of a folder, a pattern, an archive or a
+/// location are sorted by name. Archives are unpacked.
 ///
 /// # Errors
 ///
-/// A folder cannot be listed, a pattern is invalid or matches no file, or an argument is a URL.
-pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<Input>, Failure> {
-    let mut inputs = Vec::new();
+/// A folder cannot be listed, a pattern is invalid or matches no file, an archive cannot be unpacked, or there are no
+/// blocks below a URL.
+pub(crate) fn expand(arguments: &[PathBuf], interruption: &Interruption) -> Result<Inputs, Failure> {
+    let mut inputs = Inputs::default();
+    expand_into(arguments, interruption, &mut inputs).map_err(|failure| inputs.with_archive_names_in(failure))?;
+    Ok(inputs)
+}
+
+fn expand_into(arguments: &[PathBuf], interruption: &Interruption, inputs: &mut Inputs) -> Result<(), Failure> {
     for argument in arguments {
-        if url(argument).is_some() {
-            let reason = "captures are files of this machine; download it, or pipe it to `chronoxide-ingest -`";
-            return Err(Failure::new(Exit::Usage, format!("{}: {reason}", argument.display())));
+        if let Some(url) = url(argument) {
+            add_blocks_of(url, argument, inputs)?;
+            continue;
         }
         let pattern = argument.to_str().filter(|text| text.contains(['*', '?', '[']));
         match pattern {
             // Shells pass patterns without matches unchanged, and Windows passes all patterns unchanged.
-            Some(pattern) if !argument.exists() => matches(pattern, &mut inputs)?,
-            _ => list(argument, None, &mut inputs)?,
+            Some(pattern) if !argument.exists() => matches(pattern, interruption, inputs)?,
+            _ => list(argument, None, Some(interruption), inputs)?,
         }
     }
-    Ok(inputs)
+    Ok(())
 }
 
-fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
-    let before = inputs.len();
+/// Adds the blocks of Prometheus's TSDB below a URL.
+fn add_blocks_of(url: &str, argument: &Path, inputs: &mut Inputs) -> Result<(), Failure> {
+    let BucketBlocks { blocks, other_count } = bucket::find(url)?;
+    for (name, block) in blocks {
+        let is_argument = name.trim_end_matches('/') == url.trim_end_matches('/');
+        let folder = (!is_argument).then(|| argument.to_owned());
+        inputs.all.push(Input { path: name.into(), folder, bucket_block: Some(block) });
+    }
+    if other_count > 0 {
+        let found = format!("{} that no block of Prometheus's TSDB has", count_of(other_count as u64, "object"));
+        inputs.unread.push((argument.to_owned(), found));
+    }
+    Ok(())
+}
+
+fn matches(pattern: &str, interruption: &Interruption, inputs: &mut Inputs) -> Result<(), Failure> {
+    let before = inputs.all.len();
     // The behaviour of shells.
     let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
     let paths =
         glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
     for path in paths {
-        list(&path.map_err(|error| Failure::new(Exit::Io, error))?, None, inputs)?;
+        let path = path.map_err(|error| Failure::new(Exit::Io, error))?;
+        list(&path, None, Some(interruption), inputs)?;
     }
-    if inputs.len() == before {
+    if inputs.all.len() == before {
         return Err(Failure::new(Exit::Io, format!("{pattern}: no file matches")));
     }
     Ok(())
@@ -65,9 +125,12 @@ fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
 
 /// Adds a file, a block or a write-ahead log of Prometheus's TSDB, or the contents of another folder. Hidden files and
 /// blocks in it are skipped: the folder may be the output folder. `folder` is the argument in which the path was found.
-fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(), Failure> {
-    if !path.is_dir() || is_block(path) || is_wal(path) {
-        if path != Path::new("-") {
+/// Members of archives are unpacked, unless `unpack` is `None`: within archives, which could contain themselves.
+fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, inputs: &mut Inputs) -> Result<(), Failure> {
+    let is_log = is_wal(path);
+    if !path.is_dir() || is_block(path) || is_log {
+        // A log that was deleted may have left head chunks.
+        if path != Path::new("-") && !is_log {
             // Fail now instead of after hours of reading earlier inputs.
             fs::metadata(path).map_err(|error| {
                 let name = path.display();
@@ -80,12 +143,19 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
             })?;
         }
         // Opening a pipe waits for a writer. Only a pipe that is an argument is expected to have one.
-        if folder.is_some() && !path.is_dir() && !path.is_file() {
+        if folder.is_some() && !path.is_dir() && !path.is_file() && !is_log {
             let name = path.display().to_string();
             tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: skipped: not a file", shown(&name)));
             return Ok(());
         }
-        inputs.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned) });
+        if let Some(interruption) = unpack.filter(|_| path.is_file())
+            && let Some(archive) = Archive::unpack(path, folder.is_none(), interruption)?
+        {
+            let members = archive.folder.clone();
+            inputs.archives.push(archive);
+            return list(&members, Some(folder.unwrap_or(path)), None, inputs);
+        }
+        inputs.all.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned), bucket_block: None });
         return Ok(());
     }
     let folder = folder.unwrap_or(path);
@@ -114,21 +184,22 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
     let wal = path.join(WAL_FOLDER);
     let has_wal = is_wal(&wal);
     if !has_wal && !entries.iter().any(|entry| is_block(entry)) {
-        return entries.iter().try_for_each(|entry| list(entry, Some(folder), inputs));
+        return entries.iter().try_for_each(|entry| list(entry, Some(folder), unpack, inputs));
     }
     for entry in &entries {
         let is_read_with_wal = has_wal && (entry.ends_with(CHUNKS_FOLDER) || entry.ends_with(OUT_OF_ORDER_FOLDER));
         if !is_read_with_wal && !is_of_data_folder(entry) {
-            list(entry, Some(folder), inputs)?;
+            list(entry, Some(folder), unpack, inputs)?;
         }
     }
     // The newest data comes last.
-    if has_wal { list(&wal, Some(folder), inputs) } else { Ok(()) }
+    if has_wal { list(&wal, Some(folder), unpack, inputs) } else { Ok(()) }
 }
 
 /// Returns true if an entry of a data folder of Prometheus is not an input by itself: locks, query logs, folders that
-/// were being written or deleted, snapshots of the head, and the write-ahead log, which is read last.
+/// were being written or deleted, snapshots of the head, marks of blocks, which are read with them, and the write-ahead
+/// log, which is read last.
 fn is_of_data_folder(entry: &Path) -> bool {
     let name = entry.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") || name.starts_with("chunk_snapshot.")
+    DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") && entry.is_dir() || name.starts_with("chunk_snapshot.")
 }

@@ -3,6 +3,9 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `arguments` | arguments and help |
+//! | `archive` | tar archives, unpacked |
+//! | `bucket` | blocks of Prometheus's TSDB in object stores |
+//! | `external_labels` | check of the external labels of blocks before a run |
 //! | `inputs` | files, folders, patterns, standard input |
 //! | `memory` | shares of the memory limit |
 //! | `output` | published blocks |
@@ -11,7 +14,10 @@
 //! | `report` | report of a run as Markdown |
 //! | `summary` | summary of a run as text and as JSON |
 
+mod archive;
 mod arguments;
+mod bucket;
+mod external_labels;
 mod inputs;
 mod memory;
 mod output;
@@ -26,6 +32,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
+use archive::Loss;
 use arguments::{Arguments, FormatChoice};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_ingest::columns::{ArrowFileError, ParquetError, silence_guarded_panics};
@@ -38,7 +45,7 @@ use chronoxide_ingest::{
 use chronoxide_labels::SealError;
 use chronoxide_store::StoreError;
 use chronoxide_text::human;
-use inputs::Input;
+use inputs::{Input, Inputs};
 use memory::Memory;
 use output::{Output, WrittenBlocks};
 use pieces::{LEAST_LIMIT, PieceError};
@@ -61,9 +68,15 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         CompactOptions { layout: arguments.layout.into(), archive: arguments.archive, ..CompactOptions::default() };
     let Memory { zstd_window, whole: memory_limit, .. } = memory;
     let options = options(&arguments, memory)?;
-    let inputs = inputs::expand(&arguments.inputs)?;
-    refuse_same_files(&arguments, &inputs)?;
     let interruption = Interruption::watch()?;
+    let found = inputs::expand(&arguments.inputs, &interruption)?;
+    let inputs = &found.all;
+    refuse_same_files(&arguments, inputs)?;
+    if !options.assemble.separate_input_windows {
+        let labels = &options.assemble.external_labels;
+        let refused = external_labels::refuse_different(inputs, labels, arguments.ignore_deletions);
+        refused.map_err(|failure| found.with_archive_names_in(failure))?;
+    }
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
     let output = Output::new(&arguments.output, arguments.force, memory_limit, statistics, interruption.clone())?;
@@ -79,7 +92,11 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     if arguments.report.is_some() {
         ingest = ingest.timed();
     }
-    let read = read_inputs(&mut ingest, &inputs, arguments.format, zstd_window);
+    for (place, what) in &found.unread {
+        ingest.skip_unknown_file(place, what);
+    }
+    let read = read_archives(&mut ingest, &found, arguments.skip_bad_records);
+    let read = read.and_then(|()| read_inputs(&mut ingest, inputs, arguments.format, zstd_window));
     let timings = ingest.timings().cloned();
     let counted = ingest.report().clone();
     let done = match read {
@@ -87,7 +104,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         Err(IngestError::Interrupted) if is_folder_or_location(&arguments.output) => ingest.finish(),
         read => read.and_then(|()| ingest.finish()),
     };
-    let done = done.map_err(failure).and_then(|(report, mut output)| {
+    let done = done.map_err(|error| found.with_archive_names_in(failure(error))).and_then(|(report, mut output)| {
         output.finish(&merge_options)?;
         Ok((report, output))
     });
@@ -107,6 +124,10 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         }
     };
     let written = output.take_written();
+    let mut report = report;
+    if !found.archives.is_empty() {
+        report.map_warnings(|text| found.with_archive_names(text));
+    }
 
     if let (Some(path), Some(existing), Some(statistics), Some(timings)) =
         (&arguments.report, report_exists, &output.statistics, timings)
@@ -143,8 +164,9 @@ fn read_inputs(
     zstd_window: usize,
 ) -> Result<(), IngestError> {
     let (mut read_folders, mut failures) = (HashSet::new(), HashMap::new());
-    for Input { path, folder } in inputs {
-        match (read_input(ingest, path, folder.is_some(), format, zstd_window), folder) {
+    for input in inputs {
+        let Input { path, folder, .. } = input;
+        match (read_input(ingest, input, format, zstd_window), folder) {
             (Ok(()), folder) => read_folders.extend(folder),
             (Err(IngestError::UnknownFormat { found, .. }), Some(_)) => ingest.skip_unknown_file(path, found),
             (Err(error), Some(folder)) if error.is_of_input() => {
@@ -166,20 +188,42 @@ fn read_inputs(
 /// Reads one input, which may have been found in a folder.
 fn read_input(
     ingest: &mut Ingest<Output>,
-    path: &Path,
-    is_found: bool,
+    input: &Input,
     format: FormatChoice,
     zstd_window: usize,
 ) -> Result<(), IngestError> {
-    let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
-    match () {
-        () if is_folder && is_wal(path) => ingest.read_wal(path),
-        () if is_folder => ingest.read_tsdb_block(path),
-        () => {
+    let path = &input.path;
+    let is_folder =
+        format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && (path.is_dir() || is_wal(path));
+    match &input.bucket_block {
+        Some(block) => block.read(ingest, &path.display().to_string()),
+        None if is_folder && is_wal(path) => ingest.read_wal(path),
+        None if is_folder => ingest.read_tsdb_block(path),
+        None => {
             let source = ingest.open(path, zstd_window)?;
-            if is_found { ingest.read_found(source) } else { ingest.read(source) }
+            if input.folder.is_some() { ingest.read_found(source) } else { ingest.read(source) }
         }
     }
+}
+
+/// Counts members of archives that are missing or skipped. A named archive that is damaged is an error.
+fn read_archives(ingest: &mut Ingest<Output>, inputs: &Inputs, skips_damage: bool) -> Result<(), IngestError> {
+    for archive in &inputs.archives {
+        let input = archive.path.display().to_string();
+        match &archive.loss {
+            Some(Loss::Damaged(reason)) if archive.is_named && !skips_damage => {
+                return Err(IngestError::Archive { input, reason: reason.clone() });
+            }
+            Some(Loss::Damaged(reason)) => ingest.skip_rest_of_archive(input, reason),
+            Some(Loss::Truncated(offset)) => ingest.note_truncated_archive(input, *offset),
+            None => {}
+        }
+        for member in &archive.skipped {
+            let found = "a link out of the archive, a device, or a path out of it";
+            ingest.skip_unknown_file(Path::new(&format!("{}: {member}", archive.path.display())), found);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the shares of the memory limit.
@@ -207,6 +251,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         skip_broken_records: arguments.skip_bad_records,
         threads: None,
         keep_float_labels: arguments.keep_float_labels,
+        ignore_deletions: arguments.ignore_deletions,
         assemble: AssembleOptions {
             layout: arguments.layout.into(),
             archive: arguments.archive,

@@ -171,6 +171,8 @@ impl Display for TextSummary<'_> {
                 (report.metrics_without_points, "metric without points", "metrics without points"),
                 (report.series_without_samples, "series without samples", "series without samples"),
                 (report.unknown_series_refs, "sample of an unknown series", "samples of unknown series"),
+                (report.tsdb.deleted_series, "deleted series", "deleted series"),
+                (report.tsdb.deleted_blocks, "deleted block", "deleted blocks"),
                 (report.unknown_files, "file with an unrecognized format", "files with unrecognized formats"),
             ]),
         )?;
@@ -181,6 +183,7 @@ impl Display for TextSummary<'_> {
             list([
                 (skipped.broken_records, "malformed record", "malformed records"),
                 (report.torn_records, "record cut off at the end", "records cut off at the end"),
+                (report.tsdb.missing_segments, "missing segment of a log", "missing segments of logs"),
                 (report.cut_starts, "start of an input", "starts of inputs"),
                 (report.failed_inputs, "input that failed", "inputs that failed"),
                 (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),

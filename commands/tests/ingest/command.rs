@@ -209,7 +209,6 @@ fn usage_errors_end_with_2() {
         (&[capture, "-o", "gs://bucket/c.cx", "--force"], "objects of URLs are never replaced"),
         (&[capture, "-o", "ftp://bucket/in/"], "unknown scheme ftp"),
         (&[capture, "-o", output, "--report", "s3://bucket/report.md"], "only blocks can be written to a URL"),
-        (&["s3://bucket/capture.zst", "-o", output], "captures are files of this machine"),
         (&[capture, "-o", output, "--format", "xml"], "otlp-json"),
         (&[capture, "-o", output, "--layout", "wide"], "bitpacked"),
         (&[capture, "-o", output, "--annotation", "x"], "expected KEY=VALUE"),

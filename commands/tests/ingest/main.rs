@@ -1,5 +1,7 @@
 //! The command `chronoxide-ingest`.
 
+mod archives;
+mod buckets;
 #[path = "../../../ingest/tests/canonical/mod.rs"]
 mod canonical;
 mod cases;
@@ -11,6 +13,7 @@ mod hostile;
 mod locations;
 mod memory;
 mod messages;
+mod prometheus_damage;
 mod prometheus_data;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../ingest/tests/columns/tables.rs"]

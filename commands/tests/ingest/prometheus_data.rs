@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use crate::canonical::{self, Labels};
 
-fn run(arguments: &[&Path]) -> Output {
+pub(crate) fn run(arguments: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"));
     command.env("NO_COLOR", "1").args(arguments).output().unwrap()
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn capture() -> PathBuf {
+pub(crate) fn capture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures/prometheus-data")
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
@@ -38,23 +38,23 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A copy of the committed data folder, and a place for blocks.
-struct Data {
+pub(crate) struct Data {
     folder: tempfile::TempDir,
 }
 
 impl Data {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         copy(&capture().join("data"), &folder.path().join("data"));
         Self { folder }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Ingests an input with JSON, which is returned.
-    fn ingest(&self, input: &str, options: &[&str]) -> (Output, Value) {
+    pub(crate) fn ingest(&self, input: &str, options: &[&str]) -> (Output, Value) {
         let (input, output) = (self.path(input), self.path("blocks/"));
         let mut arguments = vec![input.as_path(), Path::new("-o"), &output, Path::new("--json")];
         arguments.extend(options.iter().map(Path::new));
@@ -64,7 +64,7 @@ impl Data {
     }
 
     /// Labelsets of all blocks.
-    fn series(&self) -> BTreeSet<Labels> {
+    pub(crate) fn series(&self) -> BTreeSet<Labels> {
         let blocks = fs::read_dir(self.path("blocks")).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
         blocks.flat_map(|block| canonical::block_series(&block)).collect()
     }
@@ -84,7 +84,7 @@ impl Data {
     }
 }
 
-fn listed() -> BTreeSet<Labels> {
+pub(crate) fn listed() -> BTreeSet<Labels> {
     let text = fs::read_to_string(capture().join("series.jsonl")).unwrap();
     let series = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["labels"].take());
     series.map(|labels| serde_json::from_value(labels).unwrap()).collect()
@@ -190,7 +190,7 @@ fn damage_within_a_log_is_refused_with_file_and_place() {
     let mut content = fs::read(&segment).unwrap();
     content[20] ^= 1;
     fs::write(&segment, &content).unwrap();
-    let (done, _) = data.ingest("data", &[]);
+    let (done, _) = data.ingest("data/wal", &[]);
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
     assert!(stderr(&done).contains("data/wal/00000005: checksum mismatch at byte 0: 0x"), "{}", stderr(&done));
     let (done, summary) = data.ingest("data", &["--skip-bad-records"]);
@@ -198,7 +198,7 @@ fn damage_within_a_log_is_refused_with_file_and_place() {
     assert_eq!(summary["input"]["skipped"]["broken_records"].as_u64(), Some(1));
     // A segment that is not the last one may not be torn either.
     fs::write(&segment, &content[..100]).unwrap();
-    let (done, _) = data.ingest("data", &[]);
+    let (done, _) = data.ingest("data/wal", &[]);
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
 }
 

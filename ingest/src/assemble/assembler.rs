@@ -235,12 +235,15 @@ impl<B: BlockSink> Assembler<B> {
             labels.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         all.extend(self.options.external_labels.iter().cloned());
         let all: Vec<(String, String)> = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        if self.external_labels != all && !self.store.is_empty() {
-            if !self.options.separate_input_windows {
-                return Err(AssembleError::ExternalLabels);
-            }
+        if self.external_labels != all && self.options.separate_input_windows && !self.store.is_empty() {
             self.cut_and_restart()?;
             self.input_window = InputWindow::NoInput;
+        } else if self.external_labels != all
+            && !self.options.separate_input_windows
+            && (self.report.blocks > 0 || !self.store.is_empty())
+        {
+            // Blocks that were cut for memory become one with the next.
+            return Err(AssembleError::ExternalLabels);
         }
         self.external_labels = all;
         Ok(())

@@ -5,6 +5,7 @@
 //! | [`text`] | the exposition text formats, line by line |
 //! | [`proto`] | the exposition format as protobuf, family by family |
 //! | [`remote_write`] | remote-write requests |
+//! | [`tombstones`] | deleted times of series of the TSDB |
 //! | [`tsdb`] | blocks of the TSDB |
 //! | [`wal`] | the head of the TSDB: its write-ahead log and head chunks |
 //!
@@ -17,6 +18,7 @@ mod label_pair;
 pub mod proto;
 pub mod remote_write;
 pub mod text;
+pub mod tombstones;
 pub mod tsdb;
 pub mod wal;
 

@@ -147,6 +147,9 @@ fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         "Skipped and dropped",
         &["item", "count"],
         [
+            row("deleted series, skipped", report.tsdb.deleted_series),
+            row("deleted blocks, skipped", report.tsdb.deleted_blocks),
+            row("missing segments of logs", report.tsdb.missing_segments),
             row("malformed records, skipped", skipped.broken_records),
             row("truncated records, skipped", report.torn_records),
             row("inputs with a cut start", report.cut_starts),

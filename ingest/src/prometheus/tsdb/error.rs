@@ -27,21 +27,34 @@ pub enum TsdbBlockError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// `meta.json` is malformed.
-    #[error("{}: invalid block metadata", path.display())]
-    Meta {
-        /// Path of the file.
-        path: PathBuf,
-        /// Reason.
-        source: serde_json::Error,
+    /// A file that each block has is missing.
+    #[error("damaged block: it has no {name}")]
+    Missing {
+        /// Name of the file.
+        name: &'static str,
     },
+    /// `meta.json` is malformed.
+    #[error("damaged block: meta.json is not valid")]
+    Meta(#[source] serde_json::Error),
     /// `meta.json` has an unsupported version.
-    #[error("{}: unsupported block version {version}; only 1 is supported", path.display())]
+    #[error("meta.json: unsupported block version {version}; only 1 is supported")]
     MetaVersion {
-        /// Path of the file.
-        path: PathBuf,
         /// Version of the file.
         version: u64,
+    },
+    /// The external labels in `meta.json` cannot be stored.
+    #[error("damaged block: meta.json has external labels that cannot be stored: {reason}")]
+    ExternalLabels {
+        /// Reason.
+        reason: &'static str,
+    },
+    /// The file of deletions is damaged.
+    #[error("byte {offset} of the tombstones: {reason} (--ignore-deletions reads the block without them)")]
+    Tombstones {
+        /// Position of the error.
+        offset: usize,
+        /// Reason.
+        reason: &'static str,
     },
     /// The index cannot be read.
     #[error("cannot read the index at byte {offset}")]
@@ -93,4 +106,20 @@ pub enum TsdbBlockError {
         /// Number of the symbol.
         symbol: u64,
     },
+    /// A series refers to a symbol that is not valid UTF-8.
+    #[error("the series at byte {offset} of the index refers to symbol {symbol}, which is not valid UTF-8")]
+    SymbolUtf8 {
+        /// Start of the series.
+        offset: u64,
+        /// Number of the symbol.
+        symbol: u64,
+    },
+}
+
+impl TsdbBlockError {
+    /// Returns true if the bytes of the block are damaged, and false if it cannot be read or is not supported.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        !matches!(self, Self::Open { .. } | Self::Read { .. } | Self::Version { .. } | Self::MetaVersion { .. })
+    }
 }

@@ -23,13 +23,18 @@ impl<R: Read + Seek> Input<R> {
     /// Returns the length of the index.
     pub(super) fn len(&mut self) -> Result<u64, TsdbBlockError> {
         let offset = self.offset;
-        self.reader.seek(SeekFrom::End(0)).map_err(|source| TsdbBlockError::Read { offset, source })
+        let unreadable = |source| TsdbBlockError::Read { offset, source };
+        let len = self.reader.seek(SeekFrom::End(0)).map_err(unreadable)?;
+        self.reader.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
+        Ok(len)
     }
 
-    /// Continues at this position.
+    /// Continues at this position. Bytes in the buffer are not read again.
     pub(super) fn seek(&mut self, offset: u64) -> Result<(), TsdbBlockError> {
+        let distance = offset.wrapping_sub(self.offset).cast_signed();
+        self.reader.seek_relative(distance).map_err(|source| TsdbBlockError::Read { offset, source })?;
         self.offset = offset;
-        self.reader.seek(SeekFrom::Start(offset)).map(drop).map_err(|source| TsdbBlockError::Read { offset, source })
+        Ok(())
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], TsdbBlockError> {

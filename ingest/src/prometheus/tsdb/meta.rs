@@ -1,18 +1,16 @@
 //! Metadata of a block: [`TsdbMeta`].
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
 
 use chronoxide_format::view::TimeRange;
 use serde::Deserialize;
 
 use super::error::TsdbBlockError;
+use super::files::META;
 use crate::prometheus::MILLISECOND;
 
-/// Maximum length of the metadata in bytes.
-const MAX_BYTES: u64 = 64 << 20;
+/// Maximum length of all external labels in bytes. They are stored in each block.
+const MAX_EXTERNAL_LABELS_LEN: usize = 1 << 20;
 
 /// Contents of `meta.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -67,15 +65,27 @@ impl TsdbMeta {
         labels.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Reads the file at this path.
-    pub(super) fn read(path: &Path) -> Result<Self, TsdbBlockError> {
-        let file = File::open(path).map_err(|source| TsdbBlockError::Open { path: path.to_owned(), source })?;
-        let meta: Self = serde_json::from_reader(BufReader::new(file.take(MAX_BYTES)))
-            .map_err(|source| TsdbBlockError::Meta { path: path.to_owned(), source })?;
-        if meta.version == 1 {
-            Ok(meta)
-        } else {
-            Err(TsdbBlockError::MetaVersion { path: path.to_owned(), version: meta.version })
+    /// Parses the content of `meta.json`.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is malformed, or it has an unsupported version or external labels that cannot be stored.
+    pub fn parse(content: Option<&[u8]>) -> Result<Self, TsdbBlockError> {
+        let content = content.ok_or(TsdbBlockError::Missing { name: META })?;
+        let meta: Self = serde_json::from_slice(content).map_err(TsdbBlockError::Meta)?;
+        if meta.version != 1 {
+            return Err(TsdbBlockError::MetaVersion { version: meta.version });
+        }
+        let labels = || meta.external_labels();
+        let len: usize = labels().map(|(name, value)| name.len() + value.len()).sum();
+        match () {
+            () if labels().any(|(name, _)| name.is_empty()) => {
+                Err(TsdbBlockError::ExternalLabels { reason: "a name is empty" })
+            }
+            () if len > MAX_EXTERNAL_LABELS_LEN => {
+                Err(TsdbBlockError::ExternalLabels { reason: "they have more than 1 MiB" })
+            }
+            () => Ok(meta),
         }
     }
 }

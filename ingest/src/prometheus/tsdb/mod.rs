@@ -3,6 +3,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `meta` | [`TsdbMeta`], the metadata of a block |
+//! | `files` | [`TsdbFiles`], the files of a block, and [`is_block`] |
+//! | `tombstones` | the file of deleted times |
 //! | `input` | bytes of an index in order |
 //! | `toc` | places of the sections of an index |
 //! | `symbols` | strings to which series refer |
@@ -13,43 +15,40 @@
 //! memory, and series are read one by one. Checksums of the parts that are read are checked. Postings and label indices
 //! are not read. The points of a series are the times of its chunks.
 //!
-//! Tombstones are ignored: deleted series are there until Prometheus compacts the block.
+//! Series whose chunks are all deleted are left out: `tombstones` has the deleted times until Prometheus compacts the
+//! block.
 //!
 //! [format]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/index.md
 
 mod error;
+mod files;
 mod input;
 mod meta;
 mod series;
 mod symbols;
 mod toc;
+mod tombstones;
 
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
 pub use error::{TsdbBlockError, TsdbError};
+pub use files::{
+    DELETION_MARK, INDEX, MARKERS_FOLDER, MAX_TOMBSTONES_LEN, META, TOMBSTONES, TsdbFiles, is_block, is_block_id,
+    is_deletion_mark,
+};
 use input::Input;
 pub use meta::{TsdbMeta, TsdbStats};
 use series::Entry;
 use symbols::Symbols;
 use toc::Toc;
+pub use tombstones::parse_tombstones;
 
+use crate::prometheus::tombstones::Tombstones;
 use crate::series::SeriesSink;
 
-/// File name of the metadata of a block.
-const META: &str = "meta.json";
-
-/// File name of the index of a block.
-const INDEX: &str = "index";
-
-/// Returns true if a path is a folder with the files of a block.
-#[must_use]
-pub fn is_block(folder: &Path) -> bool {
-    [META, INDEX].iter().all(|name| folder.join(name).is_file())
-}
-
-/// Block: its metadata and its index.
+/// Block: its metadata and its index. Deletions are not applied.
 pub struct TsdbBlock {
     meta: TsdbMeta,
     index: TsdbIndex<File>,
@@ -60,12 +59,12 @@ impl TsdbBlock {
     ///
     /// # Errors
     ///
-    /// A file cannot be opened or read, is damaged, or has an unsupported version.
+    /// A file is missing, cannot be opened or read, is damaged, or has an unsupported version.
     pub fn open(folder: &Path) -> Result<Self, TsdbBlockError> {
-        let meta = TsdbMeta::read(&folder.join(META))?;
-        let path = folder.join(INDEX);
-        let file = File::open(&path).map_err(|source| TsdbBlockError::Open { path, source })?;
-        Ok(Self { meta, index: TsdbIndex::open(file)? })
+        let files = TsdbFiles::in_folder(folder)?;
+        let meta = TsdbMeta::parse(files.meta.as_deref())?;
+        let index = files.index.ok_or(TsdbBlockError::Missing { name: INDEX })?;
+        Ok(Self { meta, index: TsdbIndex::open(index)? })
     }
 
     /// Returns the metadata of the block.
@@ -96,6 +95,8 @@ pub struct TsdbIndex<R> {
     toc: Toc,
     symbols: Symbols,
     entry: Entry,
+    tombstones: Tombstones,
+    deleted_series: u64,
     is_stopped: bool,
 }
 
@@ -114,7 +115,20 @@ impl<R: Read + Seek> TsdbIndex<R> {
         };
         let len = input.len()?;
         input.seek(toc.series.start)?;
-        Ok(Self { input, len, toc, symbols, entry: Entry::default(), is_stopped: false })
+        let (entry, tombstones) = (Entry::default(), Tombstones::default());
+        Ok(Self { input, len, toc, symbols, entry, tombstones, deleted_series: 0, is_stopped: false })
+    }
+
+    /// Leaves out series whose chunks are all deleted.
+    #[must_use]
+    pub fn without_deleted(mut self, tombstones: Tombstones) -> Self {
+        self.tombstones = tombstones;
+        self
+    }
+
+    /// Returns the number of series so far that were left out because all of their chunks are deleted.
+    pub fn deleted_series(&self) -> u64 {
+        self.deleted_series
     }
 
     /// Returns the length of the index in bytes.
@@ -138,11 +152,30 @@ impl<R: Read + Seek> TsdbIndex<R> {
         }
         // Cleared on success.
         self.is_stopped = true;
-        let has_series = self.entry.read(&mut self.input, self.toc.series.end, self.toc.version, &self.symbols)?;
-        if has_series {
-            self.entry.give(&self.symbols, sink).map_err(TsdbError::Sink)?;
-            self.is_stopped = false;
+        loop {
+            if !self.entry.read(&mut self.input, self.toc.series.end, self.toc.version, &self.symbols)? {
+                return Ok(false);
+            }
+            if !self.entry.is_deleted(self.toc.version, &self.tombstones) {
+                break;
+            }
+            self.deleted_series += 1;
         }
-        Ok(has_series)
+        self.entry.give(&self.symbols, sink).map_err(TsdbError::Sink)?;
+        self.is_stopped = false;
+        Ok(true)
+    }
+
+    /// Continues after a damaged series: the next call of [`next_series`](Self::next_series) gives the next series with
+    /// a right checksum. In version 1, whose series are not aligned, it may be the end if the length of the damaged
+    /// series is wrong.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub fn resume(&mut self) -> Result<(), TsdbBlockError> {
+        self.entry.skip(&mut self.input, self.toc.series.end, self.toc.version)?;
+        self.is_stopped = false;
+        Ok(())
     }
 }

@@ -7,21 +7,30 @@ use super::input::{Fields, Input};
 use super::symbols::Symbols;
 use super::toc::IndexVersion;
 use crate::prometheus::MILLISECOND;
+use crate::prometheus::tombstones::Tombstones;
 use crate::series::SeriesSink;
 
 /// Alignment of series in version 2.
 const ALIGNMENT: u64 = 16;
 
+/// Maximum length of a series that is searched for after a damaged one whose length is wrong too. Each possible start
+/// costs a checksum over the length that it claims.
+const MAX_SEARCHED_LEN: u64 = 64 << 10;
+
 /// Parts of a series. Its buffers are reused for each series.
 #[derive(Default)]
 pub(super) struct Entry {
     offset: u64,
+    /// End of the series, if its checksum is right.
+    end: Option<u64>,
+    /// End of the series by its length, which may be damaged.
+    stated_end: Option<u64>,
     bytes: Vec<u8>,
     length: Vec<u8>,
     /// References to names and values.
     labels: Vec<(u64, u64)>,
-    /// First and last time of each chunk, in nanoseconds, or `None` if one is out of range.
-    chunks: Vec<Option<(i64, i64)>>,
+    /// First and last time of each chunk, in milliseconds.
+    chunks: Vec<(i64, i64)>,
 }
 
 impl Entry {
@@ -34,6 +43,7 @@ impl Entry {
         symbols: &Symbols,
     ) -> Result<bool, TsdbBlockError> {
         let damaged = |offset, reason| TsdbBlockError::Damaged { offset, reason };
+        (self.end, self.stated_end) = (None, None);
         // Padding consists of zeros, and the length of a series is never zero.
         let length = loop {
             if input.offset() >= end {
@@ -57,13 +67,15 @@ impl Entry {
             return Err(damaged(self.offset, "series extends beyond its section"));
         }
         let start = input.offset();
+        self.stated_end = Some(start + length + 4);
         self.bytes.clear();
         input.append(length, &mut self.bytes)?;
         input.check("series", self.offset, crc32c::crc32c(&self.bytes))?;
+        self.end = Some(input.offset());
         self.parse(start)?;
         for &(name, value) in &self.labels {
             for symbol in [name, value] {
-                symbols.get(symbol).ok_or(TsdbBlockError::SymbolRef { offset: self.offset, symbol })?;
+                symbols.get(symbol).ok_or_else(|| symbols.error(self.offset, symbol))?;
             }
         }
         Ok(true)
@@ -92,7 +104,7 @@ impl Entry {
             if max < min {
                 return Err(TsdbBlockError::Damaged { offset: place, reason: "chunk ends before it starts" });
             }
-            chunks.push(min.checked_mul(MILLISECOND).zip(max.checked_mul(MILLISECOND)));
+            chunks.push((min, max));
             last = Some(max);
         }
         if fields.is_empty() {
@@ -105,6 +117,63 @@ impl Entry {
         }
     }
 
+    /// Returns true if the series has chunks and all of them are deleted.
+    pub(super) fn is_deleted(&self, version: IndexVersion, tombstones: &Tombstones) -> bool {
+        let reference = if version == IndexVersion::V1 { self.offset } else { self.offset / ALIGNMENT };
+        let is_covered = |&(first, last): &(i64, i64)| tombstones.cover(reference, first, last);
+        !tombstones.is_empty() && !self.chunks.is_empty() && self.chunks.iter().all(is_covered)
+    }
+
+    /// Moves to the next series with a right checksum after one that could not be read, or to the end.
+    pub(super) fn skip<R: Read + Seek>(
+        &mut self,
+        input: &mut Input<R>,
+        end: u64,
+        version: IndexVersion,
+    ) -> Result<(), TsdbBlockError> {
+        if let Some(end) = self.end {
+            return input.seek(end);
+        }
+        let (alignment, first) = match version {
+            // Only the length says where the next series starts.
+            IndexVersion::V1 => (1, self.stated_end),
+            IndexVersion::V2 => (ALIGNMENT, Some((self.offset + 1).next_multiple_of(ALIGNMENT))),
+        };
+        let stated = self.stated_end.map(|end| end.next_multiple_of(alignment));
+        let mut next = first;
+        while let Some(place) = next.filter(|&place| place < end) {
+            let max_len = if Some(place) == stated { u64::MAX } else { MAX_SEARCHED_LEN };
+            if self.is_sound(input, place, end, max_len)? {
+                return input.seek(place);
+            }
+            next = (version == IndexVersion::V2).then_some(place + ALIGNMENT);
+        }
+        input.seek(end)
+    }
+
+    /// Returns true if a series of at most `max_len` bytes with a right checksum starts here.
+    fn is_sound<R: Read + Seek>(
+        &mut self,
+        input: &mut Input<R>,
+        place: u64,
+        end: u64,
+        max_len: u64,
+    ) -> Result<bool, TsdbBlockError> {
+        input.seek(place)?;
+        let length = match input.uvarint(&mut self.length) {
+            Ok(length) => length,
+            Err(error) if error.is_damage() => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let left = end.checked_sub(input.offset()).and_then(|left| left.checked_sub(4));
+        if length == 0 || length > max_len || left.is_none_or(|left| length > left) {
+            return Ok(false);
+        }
+        self.bytes.clear();
+        input.append(length, &mut self.bytes)?;
+        Ok(input.be32()? == crc32c::crc32c(&self.bytes))
+    }
+
     /// Gives the series to `sink`.
     pub(super) fn give<S: SeriesSink>(&self, symbols: &Symbols, sink: &mut S) -> Result<(), S::Error> {
         sink.series_begins()?;
@@ -112,8 +181,8 @@ impl Entry {
             // Both exist: they were checked when the series was read.
             sink.label(symbols.get(name).unwrap_or_default(), symbols.get(value).unwrap_or_default())?;
         }
-        for chunk in &self.chunks {
-            match *chunk {
+        for &(first, last) in &self.chunks {
+            match first.checked_mul(MILLISECOND).zip(last.checked_mul(MILLISECOND)) {
                 Some((first, last)) => sink.points(first, last)?,
                 None => sink.point_without_time()?,
             }

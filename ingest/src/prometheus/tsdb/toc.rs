@@ -4,6 +4,7 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use super::error::TsdbBlockError;
+use super::files::MAGIC;
 use super::input::Input;
 
 /// Bytes before the first section: magic number and version.
@@ -11,9 +12,6 @@ const HEADER_LEN: u64 = 5;
 
 /// Length of the table of contents: six offsets and a checksum.
 const TOC_LEN: usize = 52;
-
-/// Magic number of an index.
-const MAGIC: u32 = 0xbaaa_d700;
 
 /// Version of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +38,9 @@ impl Toc {
         let end = len.checked_sub(TOC_LEN as u64).filter(|&end| end >= HEADER_LEN);
         let end = end.ok_or(TsdbBlockError::Damaged { offset: len, reason: "too short for an index" })?;
         input.seek(0)?;
-        let found = input.be32()?;
+        let found = input.array()?;
         if found != MAGIC {
-            return Err(TsdbBlockError::Magic { found });
+            return Err(TsdbBlockError::Magic { found: u32::from_be_bytes(found) });
         }
         let version = match input.array()? {
             [1] => IndexVersion::V1,

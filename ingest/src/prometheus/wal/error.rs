@@ -26,15 +26,15 @@ pub enum WalError {
         /// Reason.
         source: WalFileError,
     },
-    /// Segments are missing between two others.
-    #[error("{}: segment {missing:08} is missing before {}", folder.display(), next)]
+    /// Segments are missing before another one.
+    #[error("{}: segment {first:08} is missing before {:08} (--skip-bad-records reads the others)", folder.display(), first.saturating_add(*count))]
     MissingSegment {
-        /// The folder of the segments.
+        /// Folder of the segments.
         folder: PathBuf,
         /// Number of the first missing segment.
-        missing: u64,
-        /// File name of the next segment.
-        next: String,
+        first: u64,
+        /// Number of missing segments.
+        count: u64,
     },
     /// The labels of the series of the head do not fit into the memory limit.
     #[error("the series of the log use more than half of the memory limit ({} so far): raise --memory-limit", size(*used as u64))]
@@ -145,4 +145,27 @@ pub enum HeadError<E> {
     /// The sink refused a part.
     #[error(transparent)]
     Sink(E),
+}
+
+impl WalFileError {
+    /// Returns the position of the error.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match *self {
+            Self::Read { offset, .. }
+            | Self::Torn { offset }
+            | Self::Checksum { offset, .. }
+            | Self::Damaged { offset, .. }
+            | Self::Compression { offset, .. }
+            | Self::TooLong { offset, .. }
+            | Self::Record { offset, .. } => offset,
+            Self::Version { .. } => 0,
+        }
+    }
+
+    /// Returns true if the bytes of the file are damaged, and false if it cannot be read or is not supported.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        !matches!(self, Self::Read { .. } | Self::Version { .. })
+    }
 }

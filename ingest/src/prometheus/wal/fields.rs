@@ -70,10 +70,15 @@ impl<'a> Fields<'a> {
 
     /// Reads a length-prefixed text.
     pub(super) fn text(&mut self) -> Result<&'a str, RecordError> {
+        let (place, bytes) = self.bytes()?;
+        text(place, bytes)
+    }
+
+    /// Reads the bytes of a length-prefixed text, and their offset.
+    pub(super) fn bytes(&mut self) -> Result<(usize, &'a [u8]), RecordError> {
         let len = self.uvarint()?;
         let place = self.offset;
-        let bytes = self.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        str::from_utf8(bytes).map_err(|_| RecordError::Field { offset: place, reason: "text is not valid UTF-8" })
+        Ok((place, self.take(usize::try_from(len).unwrap_or(usize::MAX))?))
     }
 
     /// Skips `count` fields.
@@ -88,4 +93,9 @@ impl<'a> Fields<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the text of these bytes.
+pub(super) fn text(offset: usize, bytes: &[u8]) -> Result<&str, RecordError> {
+    str::from_utf8(bytes).map_err(|_| RecordError::Field { offset, reason: "text is not valid UTF-8" })
 }

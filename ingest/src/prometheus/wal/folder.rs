@@ -33,6 +33,17 @@ pub struct HeadFile {
     pub is_last: bool,
 }
 
+/// Segments that are missing before another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SegmentGap {
+    /// Folder of the segments.
+    pub folder: PathBuf,
+    /// Number of the first missing segment.
+    pub first: u64,
+    /// Number of missing segments.
+    pub count: u64,
+}
+
 /// Files of a head, in reading order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFiles {
@@ -40,6 +51,8 @@ pub struct HeadFiles {
     pub segments: Vec<HeadFile>,
     /// Files of head chunks.
     pub chunks: Vec<HeadFile>,
+    /// Segments and files of head chunks that are missing.
+    pub gaps: Vec<SegmentGap>,
 }
 
 impl HeadFiles {
@@ -48,24 +61,26 @@ impl HeadFiles {
     ///
     /// # Errors
     ///
-    /// A folder cannot be listed, or a segment between two others is missing.
+    /// A folder cannot be listed.
     pub fn find(wal: &Path) -> Result<Self, WalError> {
         let mut found = Self::default();
         let checkpoint = newest_checkpoint(wal)?;
         if let Some((_, folder)) = &checkpoint {
-            let mut files = numbered(folder, |_| true)?;
+            // A checkpoint is a log of its own.
+            let mut files = numbered(folder, Some(0), &mut found.gaps)?;
             // A checkpoint gets its name after it is complete.
             files.iter_mut().for_each(|file| file.is_last = false);
             found.segments.append(&mut files);
         }
-        let after = checkpoint.map(|(number, _)| number);
-        found.segments.append(&mut numbered(wal, |number| after.is_none_or(|after| number > after))?);
-        // The path may be `.` or a link.
-        let parent = wal.canonicalize().map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
+        let next = checkpoint.map(|(number, _)| number.saturating_add(1));
+        found.segments.append(&mut numbered(wal, next, &mut found.gaps)?);
+        // The path may be `.` or a link. Of a log that was deleted, head chunks may be left.
+        let canonical = if wal.exists() { wal.canonicalize() } else { Ok(wal.to_owned()) };
+        let parent = canonical.map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
         if let Some(parent) = parent.parent() {
             let shown = if wal.ends_with(WAL_FOLDER) { wal.parent().unwrap_or(parent) } else { parent };
-            found.segments.append(&mut numbered(&shown.join(OUT_OF_ORDER_FOLDER), |_| true)?);
-            found.chunks = numbered(&shown.join(CHUNKS_FOLDER), |_| true)?;
+            found.segments.append(&mut numbered(&shown.join(OUT_OF_ORDER_FOLDER), None, &mut found.gaps)?);
+            found.chunks = numbered(&shown.join(CHUNKS_FOLDER), None, &mut found.gaps)?;
         }
         Ok(found)
     }
@@ -77,19 +92,28 @@ impl HeadFiles {
     }
 }
 
-/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint.
+/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint, or has the name of a log whose
+/// segments are gone and whose head chunks are left.
 #[must_use]
 pub fn is_wal(folder: &Path) -> bool {
-    let Ok(names) = names_in(folder) else { return false };
     let is_chunks = folder.file_name().is_some_and(|name| name == CHUNKS_FOLDER || name == "chunks");
-    !is_chunks
-        && names.into_iter().any(|name| {
-            let path = folder.join(&name);
-            let name = name.to_str().unwrap_or_default();
-            checkpoint_number(name).is_some() && path.is_dir()
-                // Names of segments have eight digits, names of chunks six.
-                || name.len() >= MIN_DIGITS + 2 && file_number(name).is_some() && path.is_file()
-        })
+    !is_chunks && (has_segments(folder) || folder.ends_with(WAL_FOLDER) && has_head_chunks(folder))
+}
+
+fn has_segments(folder: &Path) -> bool {
+    names_in(folder).unwrap_or_default().into_iter().any(|name| {
+        let path = folder.join(&name);
+        let name = name.to_str().unwrap_or_default();
+        checkpoint_number(name).is_some() && path.is_dir()
+            // Names of segments have eight digits, names of chunks six.
+            || name.len() >= MIN_DIGITS + 2 && file_number(name).is_some() && path.is_file()
+    })
+}
+
+fn has_head_chunks(wal: &Path) -> bool {
+    let chunks = wal.parent().map(|data| data.join(CHUNKS_FOLDER));
+    let names = chunks.and_then(|chunks| names_in(&chunks).ok()).unwrap_or_default();
+    names.iter().any(|name| name.to_str().is_some_and(|name| file_number(name).is_some()))
 }
 
 fn checkpoint_number(name: &str) -> Option<u64> {
@@ -120,18 +144,23 @@ fn newest_checkpoint(wal: &Path) -> Result<Option<(u64, PathBuf)>, WalError> {
     Ok(checkpoints.max())
 }
 
-/// Returns the files whose names are numbers, in order and without gaps.
-fn numbered(folder: &Path, keep: impl Fn(u64) -> bool) -> Result<Vec<HeadFile>, WalError> {
-    let files = entries(folder)?.into_iter().filter_map(|(name, path)| Some((file_number(&name)?, name, path)));
-    let mut files: Vec<(u64, String, PathBuf)> = files.filter(|(number, ..)| keep(*number)).collect();
+/// Returns the files whose names are numbers, in order, from the number `start` on. Adds missing numbers to `gaps`.
+fn numbered(folder: &Path, start: Option<u64>, gaps: &mut Vec<SegmentGap>) -> Result<Vec<HeadFile>, WalError> {
+    let files = entries(folder)?.into_iter().filter_map(|(name, path)| Some((file_number(&name)?, path)));
+    let mut files: Vec<(u64, PathBuf)> =
+        files.filter(|(number, _)| start.is_none_or(|start| *number >= start)).collect();
     files.sort();
-    if let Some([(number, ..), (_, next, _)]) =
-        files.array_windows().find(|[left, right]| left.0.checked_add(1) != Some(right.0))
-    {
-        return Err(WalError::MissingSegment { folder: folder.to_owned(), missing: number + 1, next: next.clone() });
+    let mut expected = start;
+    for &(number, _) in &files {
+        if let Some(first) = expected
+            && first < number
+        {
+            gaps.push(SegmentGap { folder: folder.to_owned(), first, count: number - first });
+        }
+        expected = Some(number.saturating_add(1));
     }
     let count = files.len();
-    let with_len = |(place, (_, _, path)): (usize, (u64, String, PathBuf))| {
+    let with_len = |(place, (_, path)): (usize, (u64, PathBuf))| {
         let metadata = fs::metadata(&path).map_err(|source| WalError::Open { path: path.clone(), source })?;
         Ok(HeadFile { path, len: metadata.len(), is_last: place + 1 == count })
     };

@@ -11,6 +11,7 @@ use foldhash::fast::RandomState;
 use super::error::{HeadError, RecordError};
 use super::head_chunks::HeadChunk;
 use super::record::{WalEntry, decode_wal_record};
+use crate::prometheus::tombstones::Tombstones;
 use crate::prometheus::{FamilyType, MILLISECOND, NAME};
 use crate::series::SeriesSink;
 
@@ -28,6 +29,8 @@ pub struct Head {
     /// Positions in `series` by reference.
     positions: HashMap<u64, u32, RandomState>,
     counts: HeadCounts,
+    tombstones: Tombstones,
+    skips_invalid_series: bool,
     /// Last family, type, unit and description: series of one family are mostly neighbours.
     last_said: Option<(String, u8, String, String)>,
 }
@@ -35,6 +38,7 @@ pub struct Head {
 /// Series of a log.
 #[derive(Debug, Clone, Copy)]
 struct HeadSeries {
+    reference: u64,
     /// Labels, or `None` if there are too many.
     labels: Option<StoreRef>,
     /// First and last time that was not given to the sink yet, in nanoseconds.
@@ -43,6 +47,16 @@ struct HeadSeries {
     has_unusable_time: bool,
     /// True if times were given to the sink.
     was_given: bool,
+    /// True if times were not given to the sink because they are deleted.
+    was_deleted: bool,
+}
+
+/// Fate of a series in a head. A later one wins if a series is defined twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    NoSamples,
+    Deleted,
+    Given,
 }
 
 /// Counts of a head.
@@ -58,6 +72,10 @@ pub struct HeadCounts {
     pub unknown_records: u64,
     /// Series without samples and head chunks.
     pub series_without_samples: u64,
+    /// Series whose samples and head chunks are all deleted.
+    pub deleted_series: u64,
+    /// Definitions of series that were skipped because their labels cannot be stored.
+    pub invalid_series: u64,
     /// Series with too many labels.
     pub too_many_labels: u64,
     /// Names that were truncated by the label policy.
@@ -74,6 +92,18 @@ impl Head {
         Self { policy, window, ..Self::default() }
     }
 
+    /// Leaves out samples of series whose times are all deleted. With windows, that is decided for each window.
+    #[must_use]
+    pub fn without_deleted(self, tombstones: Tombstones) -> Self {
+        Self { tombstones, ..self }
+    }
+
+    /// Skips series whose labels cannot be stored, instead of refusing the record.
+    #[must_use]
+    pub fn skip_invalid_series(self, skips_invalid_series: bool) -> Self {
+        Self { skips_invalid_series, ..self }
+    }
+
     /// Returns the counts so far.
     #[must_use]
     pub fn counts(&self) -> &HeadCounts {
@@ -88,6 +118,7 @@ impl Head {
         self.store.estimated_bytes()
             + self.series.capacity() * size_of::<HeadSeries>()
             + self.positions.capacity() * position_len
+            + self.tombstones.estimated_bytes()
     }
 
     /// Takes a record of the log.
@@ -98,6 +129,13 @@ impl Head {
     pub fn take_record<S: SeriesSink>(&mut self, record: &[u8], sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let known = decode_wal_record(record, |entry| match entry {
             WalEntry::Series { reference, labels } => self.define(reference, labels, sink),
+            WalEntry::InvalidSeries { reference, offset } => {
+                let error = RecordError::Field { offset, reason: "text is not valid UTF-8" };
+                let labels = self.skip_invalid(error).map_err(HeadError::Record)?;
+                self.define_as(reference, labels, sink)
+            }
+            // A sample may come before its deletion: all deletions were read before.
+            WalEntry::Tombstone { .. } => Ok(()),
             WalEntry::Sample { reference, milliseconds } => match self.position(reference) {
                 Some(position) => {
                     self.counts.samples += 1;
@@ -157,14 +195,21 @@ impl Head {
         for position in 0..self.series.len() {
             self.give(position, sink)?;
         }
-        let mut has_samples = vec![false; self.store.len()];
-        for series in self.series.iter().filter(|series| series.was_given) {
-            // A series may be defined under two references.
-            if let Some(mark) = series.labels.and_then(|labels| has_samples.get_mut(labels.index())) {
-                *mark = true;
+        // A series may be defined under two references.
+        let mut fates = vec![Fate::NoSamples; self.store.len()];
+        for series in &self.series {
+            let fate = match (series.was_given, series.was_deleted) {
+                (true, _) => Fate::Given,
+                (false, true) => Fate::Deleted,
+                (false, false) => Fate::NoSamples,
+            };
+            if let Some(known) = series.labels.and_then(|labels| fates.get_mut(labels.index())) {
+                *known = (*known).max(fate);
             }
         }
-        self.counts.series_without_samples = has_samples.iter().filter(|has_samples| !**has_samples).count() as u64;
+        let count = |wanted| fates.iter().filter(|&&fate| fate == wanted).count() as u64;
+        self.counts.series_without_samples = count(Fate::NoSamples);
+        self.counts.deleted_series = count(Fate::Deleted);
         Ok(self.counts)
     }
 
@@ -178,24 +223,48 @@ impl Head {
         labels: &[(&str, &str)],
         sink: &mut S,
     ) -> Result<(), HeadError<S::Error>> {
-        let unstorable = |source| RecordError::Labels { reference, source };
+        let labels = match self.intern(labels) {
+            Ok((labels, _)) => Some(labels),
+            Err(LabelError::TooManyLabels { .. }) => {
+                self.counts.too_many_labels += 1;
+                None
+            }
+            // Later series would not fit either.
+            Err(source @ LabelError::Full { .. }) => return Err(RecordError::Labels { reference, source }.into()),
+            Err(source) => self.skip_invalid(RecordError::Labels { reference, source })?,
+        };
+        self.define_as(reference, labels, sink)
+    }
+
+    fn intern(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
         let mut ids = Vec::with_capacity(labels.len().min(64));
         for &(name, value) in labels {
             let (name, value) = (self.policy.name(name), self.policy.value(value));
             self.counts.names_cut += u64::from(matches!(name, Cow::Owned(_)));
             self.counts.values_cut += u64::from(matches!(value, Cow::Owned(_)));
             if !value.is_empty() {
-                ids.push(self.store.intern_label(&name, &value).map_err(unstorable)?);
+                ids.push(self.store.intern_label(&name, &value)?);
             }
         }
-        let labels = match self.store.insert_ids(&ids) {
-            Ok((labels, _)) => Some(labels),
-            Err(LabelError::TooManyLabels { .. }) => {
-                self.counts.too_many_labels += 1;
-                None
-            }
-            Err(source) => return Err(unstorable(source).into()),
-        };
+        self.store.insert_ids(&ids)
+    }
+
+    /// Counts a series whose labels cannot be stored, or returns the error. Such a series has no labels, so that its
+    /// samples are not those of an unknown series.
+    fn skip_invalid(&mut self, error: RecordError) -> Result<Option<StoreRef>, RecordError> {
+        if !self.skips_invalid_series {
+            return Err(error);
+        }
+        self.counts.invalid_series += 1;
+        Ok(None)
+    }
+
+    fn define_as<S: SeriesSink>(
+        &mut self,
+        reference: u64,
+        labels: Option<StoreRef>,
+        sink: &mut S,
+    ) -> Result<(), HeadError<S::Error>> {
         if let Some(position) = self.position(reference) {
             if self.series.get(position).is_some_and(|series| series.labels == labels) {
                 return Ok(());
@@ -203,9 +272,12 @@ impl Head {
             // The reference was reused: earlier samples belong to the other series.
             self.give(position, sink)?;
         }
-        let position = u32::try_from(self.series.len())
-            .map_err(|_| unstorable(LabelError::Full { what: chronoxide_labels::Counted::Series }))?;
-        self.series.push(HeadSeries { labels, times: None, has_unusable_time: false, was_given: false });
+        let position = u32::try_from(self.series.len()).map_err(|_| {
+            let source = LabelError::Full { what: chronoxide_labels::Counted::Series };
+            RecordError::Labels { reference, source }
+        })?;
+        let (times, has_unusable_time, was_given, was_deleted) = (None, false, false, false);
+        self.series.push(HeadSeries { reference, labels, times, has_unusable_time, was_given, was_deleted });
         self.positions.insert(reference, position);
         Ok(())
     }
@@ -246,6 +318,13 @@ impl Head {
         let Some(series) = self.series.get_mut(position) else { return Ok(()) };
         let (times, has_unusable_time) = (series.times.take(), std::mem::take(&mut series.has_unusable_time));
         if times.is_none() && !has_unusable_time {
+            return Ok(());
+        }
+        if let Some((first, last)) = times
+            && !has_unusable_time
+            && self.tombstones.cover(series.reference, first / MILLISECOND, last / MILLISECOND)
+        {
+            series.was_deleted = true;
             return Ok(());
         }
         series.was_given = true;

@@ -1,6 +1,7 @@
 //! Chunks of one file of `chunks_head`: [`HeadChunks`].
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::ops::Range;
 
 use super::error::WalFileError;
 use super::segment::at_end;
@@ -19,6 +20,16 @@ const ALLOCATED_LEN: u64 = 128 << 20;
 
 /// Maximum bytes of the length of a chunk.
 const MAX_LENGTH_LEN: usize = 5;
+
+/// Maximum length in bytes of the samples of a chunk that is searched for after a damaged one. Each possible start costs
+/// a checksum over the length that it claims.
+const MAX_SEARCHED_LEN: usize = 16 << 10;
+
+/// Highest encoding of a chunk that is searched for. Prometheus 3 uses numbers up to 4.
+const MAX_SEARCHED_ENCODING: u8 = 16;
+
+/// Bit of the encoding that marks out-of-order chunks.
+const OUT_OF_ORDER: u8 = 0x80;
 
 /// Chunk of samples of one series. The samples are not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,4 +174,38 @@ fn fill<R: Read>(reader: &mut BufReader<R>, offset: u64) -> Result<&[u8], WalFil
         }
     }
     Ok(reader.buffer())
+}
+
+/// Finds the first chunk with a right checksum that starts at or after `from`, in the bytes of a file. Returns it with its
+/// start and its end.
+#[must_use]
+pub fn find_chunk(file: &[u8], from: usize) -> Option<(HeadChunk, Range<usize>)> {
+    (from..file.len()).find_map(|start| {
+        let chunk = file.get(start..)?;
+        let (header, rest) = chunk.split_first_chunk::<CHUNK_HEADER_LEN>()?;
+        // Most places fail here, at little cost.
+        if !(1..=MAX_SEARCHED_ENCODING).contains(&(header.last()? & !OUT_OF_ORDER)) {
+            return None;
+        }
+        let number =
+            |at: usize| header.iter().skip(at).take(8).fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
+        let (first, last) = (number(8).cast_signed(), number(16).cast_signed());
+        if last < first {
+            return None;
+        }
+        let (mut len, mut len_len) = (0_usize, 0);
+        for &byte in rest.iter().take(MAX_LENGTH_LEN) {
+            len |= usize::from(byte & 0x7f) << (7 * len_len);
+            len_len += 1;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        if len > MAX_SEARCHED_LEN {
+            return None;
+        }
+        let (content, checksum) = chunk.split_at_checked(CHUNK_HEADER_LEN + len_len + len)?;
+        let is_right = crc32c::crc32c(content) == u32::from_be_bytes(*checksum.first_chunk::<4>()?);
+        is_right.then_some((HeadChunk { reference: number(0), first, last }, start..start + content.len() + 4))
+    })
 }

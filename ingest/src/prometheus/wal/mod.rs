@@ -15,7 +15,7 @@
 //! checksums are checked. [Head chunks][head] extend the times of series. Samples and chunks whose series is not
 //! defined are counted, as in Prometheus. Series without samples are counted too: their samples are in blocks.
 //!
-//! Tombstones and exemplars are skipped, and so are the snapshots of `chunk_snapshot.*`, whose contents are in the log.
+//! Series whose samples are all deleted are left out. Exemplars are skipped, and so are the snapshots of `chunk_snapshot.*`, whose contents are in the log.
 //!
 //! [wal]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/wal.md
 //! [head]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/head_chunks.md
@@ -29,8 +29,8 @@ mod record;
 mod segment;
 
 pub use error::{HeadError, RecordError, WalError, WalFileError};
-pub use folder::{CHUNKS_FOLDER, HeadFile, HeadFiles, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
+pub use folder::{CHUNKS_FOLDER, HeadFile, HeadFiles, OUT_OF_ORDER_FOLDER, SegmentGap, WAL_FOLDER, is_wal};
 pub use head::{Head, HeadCounts};
-pub use head_chunks::{HeadChunk, HeadChunks};
-pub use record::{WalEntry, decode_wal_record};
+pub use head_chunks::{HeadChunk, HeadChunks, find_chunk};
+pub use record::{WalEntry, decode_wal_record, has_tombstones};
 pub use segment::Segment;

@@ -4,16 +4,26 @@
 //! | ---: | --- | --- |
 //! | 1 | series: references and labels | yes |
 //! | 2, 11 | samples; 11 has start times | references and times |
-//! | 3, 4, 5 | tombstones, exemplars, markers of mapped chunks | no |
+//! | 3 | tombstones: references and deleted times | yes |
+//! | 4, 5 | exemplars, markers of mapped chunks | no |
 //! | 6 | metadata | yes |
 //! | 7, 9, 12 | native histograms; 9 with custom buckets, 12 with start times | references and times |
 //! | 8, 10, 13 | native histograms with float counts, like 7, 9, 12 | references and times |
 
 use super::error::{HeadError, RecordError};
-use super::fields::Fields;
+use super::fields::{Fields, text};
 
 /// Schema of native histograms with custom buckets, whose bounds follow the buckets.
 const CUSTOM_BUCKETS_SCHEMA: i64 = -53;
+
+/// Type of the records of deleted times.
+const TOMBSTONES: u8 = 3;
+
+/// Returns true if a record has deleted times.
+#[must_use]
+pub fn has_tombstones(record: &[u8]) -> bool {
+    record.first() == Some(&TOMBSTONES)
+}
 
 /// Part of a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +34,22 @@ pub enum WalEntry<'a> {
         reference: u64,
         /// Names and values.
         labels: &'a [(&'a str, &'a str)],
+    },
+    /// Series with a label that is not valid UTF-8. Those after it may be valid.
+    InvalidSeries {
+        /// Number by which records and chunks refer to it.
+        reference: u64,
+        /// Position of the label in the record.
+        offset: usize,
+    },
+    /// Deleted time of a series.
+    Tombstone {
+        /// Reference of the series.
+        reference: u64,
+        /// First deleted time in milliseconds since 1970.
+        first: i64,
+        /// Last deleted time in milliseconds since 1970.
+        last: i64,
     },
     /// Sample, which may be a native histogram.
     Sample {
@@ -61,7 +87,8 @@ pub fn decode_wal_record<E>(
         1 => series(fields, &mut each)?,
         2 => samples(fields, no_histogram, &mut each)?,
         11 => samples_with_start(fields, no_histogram, &mut each)?,
-        3..=5 => {}
+        TOMBSTONES => tombstones(fields, &mut each)?,
+        4 | 5 => {}
         6 => metadata(fields, &mut each)?,
         7 | 9 => samples(fields, integer_histogram, &mut each)?,
         8 | 10 => samples(fields, float_histogram, &mut each)?,
@@ -77,10 +104,31 @@ fn series<E>(mut fields: Fields<'_>, each: &mut impl FnMut(WalEntry<'_>) -> Resu
     while !fields.is_empty() {
         let reference = fields.be64()?;
         labels.clear();
+        let mut invalid = None;
         for _ in 0..fields.uvarint()? {
-            labels.push((fields.text()?, fields.text()?));
+            let ((name_at, name), (value_at, value)) = (fields.bytes()?, fields.bytes()?);
+            match (text(name_at, name), text(value_at, value)) {
+                (Ok(name), Ok(value)) => labels.push((name, value)),
+                (Err(_), _) => invalid = invalid.or(Some(name_at)),
+                (_, Err(_)) => invalid = invalid.or(Some(value_at)),
+            }
         }
-        each(WalEntry::Series { reference, labels: &labels }).map_err(HeadError::Sink)?;
+        let entry = match invalid {
+            Some(offset) => WalEntry::InvalidSeries { reference, offset },
+            None => WalEntry::Series { reference, labels: &labels },
+        };
+        each(entry).map_err(HeadError::Sink)?;
+    }
+    Ok(())
+}
+
+fn tombstones<E>(
+    mut fields: Fields<'_>,
+    each: &mut impl FnMut(WalEntry<'_>) -> Result<(), E>,
+) -> Result<(), HeadError<E>> {
+    while !fields.is_empty() {
+        let (reference, first, last) = (fields.be64()?, fields.varint()?, fields.varint()?);
+        each(WalEntry::Tombstone { reference, first, last }).map_err(HeadError::Sink)?;
     }
     Ok(())
 }

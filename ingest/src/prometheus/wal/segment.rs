@@ -28,6 +28,8 @@ pub struct Segment<R> {
     record_offset: u64,
     max_record_len: usize,
     is_stopped: bool,
+    /// Position in the page from which to look for a record after an error.
+    resume_at: usize,
 }
 
 /// Compression of a record.
@@ -60,6 +62,7 @@ impl<R: Read> Segment<R> {
             record_offset: 0,
             max_record_len,
             is_stopped: false,
+            resume_at: 0,
         }
     }
 
@@ -84,13 +87,38 @@ impl<R: Read> Segment<R> {
         }
         // Cleared on success.
         self.is_stopped = true;
-        let Some(compression) = self.join_fragments()? else { return Ok(None) };
+        let joined = self.join_fragments();
+        // A sound fragment may be the error: the start of a record within another one. It would be too long again.
+        self.resume_at = self.position + usize::from(matches!(joined, Err(WalFileError::TooLong { .. })));
+        let Some(compression) = joined? else { return Ok(None) };
         self.is_stopped = false;
         if compression == Compression::None {
             return Ok(Some(&self.fragments));
         }
         self.decompress(compression).inspect_err(|_| self.is_stopped = true)?;
         Ok(Some(&self.content))
+    }
+
+    /// Continues after an error: the next call of [`next_record`](Self::next_record) reads the next record that begins
+    /// with a right checksum. Returns its start, or `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn resume(&mut self) -> Result<Option<u64>, WalFileError> {
+        let mut from = self.resume_at;
+        loop {
+            let starts = from..self.page.len();
+            if let Some(start) = starts.into_iter().find(|&start| starts_record(&self.page, start)) {
+                self.position = start;
+                self.is_stopped = false;
+                return Ok(Some(self.offset()));
+            }
+            if !self.read_page()? {
+                return Ok(None);
+            }
+            from = 0;
+        }
     }
 
     /// Joins the fragments of the next record.
@@ -197,6 +225,20 @@ impl<R: Read> Segment<R> {
         let decompressed = snap::raw::Decoder::new().decompress(&self.fragments, &mut self.content);
         decompressed.map(drop).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// Returns true if the first fragment of a record, with a right checksum, starts here.
+fn starts_record(page: &[u8], start: usize) -> bool {
+    let Some((&[kind, len_high, len_low, crc @ ..], rest)) =
+        page.get(start..).and_then(|rest| rest.split_first_chunk::<HEADER_LEN>())
+    else {
+        return false;
+    };
+    let len = usize::from(u16::from_be_bytes([len_high, len_low]));
+    let data = rest.get(..len).filter(|data| !data.is_empty());
+    matches!(kind & 7, 1 | 2)
+        && kind >> 3 < 3
+        && data.is_some_and(|data| crc32c::crc32c(data) == u32::from_be_bytes(crc))
 }
 
 /// Returns true if only zeros follow.
