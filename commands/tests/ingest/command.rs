@@ -237,9 +237,9 @@ fn inputs_that_cannot_be_read_are_told_apart() {
         ),
         (file("broken", b"{\"a\":\"1\"}\n{\"a\":2}\n"), 3, "record 2 at byte 10 is malformed: invalid type"),
         (
-            file("query", br#"{"status":"success","data":{"resultType":"vector","result":[]}}"#),
+            file("query", br#"{"status":"success","data":{"groups":[]}}"#),
             3,
-            "is this the response of a query?",
+            "`data` is neither a list of series nor the result of a query",
         ),
         (
             file("status", br#"{"status":"error","errorType":"timeout","error":"too slow"}"#),
