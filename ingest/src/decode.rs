@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use chronoxide_format::metadata::MetricMetadata;
 
-use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, RowsError};
+use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, RowsError, SkippedRows};
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, Needs, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
@@ -112,6 +112,16 @@ impl Decoder {
     /// Begins an Arrow file with the schema of its footer.
     pub(crate) fn begin_arrow_file(&mut self, file: &ArrowFile) -> Result<(), ColumnsError> {
         file.begin(&mut self.messages)
+    }
+
+    /// Skips rows with bad values from now on, instead of returning an error.
+    pub(crate) fn skip_rows(&mut self) {
+        self.messages.skip_rows();
+    }
+
+    /// Returns the rows that were skipped since the last call.
+    pub(crate) fn take_skipped_rows(&mut self) -> SkippedRows {
+        self.messages.take_skipped()
     }
 
     /// Returns true if the input lacks the mark that ends it: `# EOF` of OpenMetrics.

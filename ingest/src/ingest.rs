@@ -186,6 +186,9 @@ impl<B: BlockSink> Ingest<B> {
         let records_before = self.seen();
         let (max_len, needs) = (self.options.max_record_len, self.assembler.needs());
         let mut decoder = Decoder::new(format, max_len, self.options.keep_float_labels, needs);
+        if self.options.skip_broken_records {
+            decoder.skip_rows();
+        }
         // Rows are found from the end of the file.
         let mut copy = if needs_random_access { Some(columns::Copy::new(format, &name)?) } else { None };
 
@@ -418,6 +421,8 @@ impl<B: BlockSink> Ingest<B> {
         } else {
             decoder.record(bytes, &mut self.assembler)
         };
+        let skipped = decoder.take_skipped_rows();
+        self.count_skipped_rows(input, || format!("record {}", record.number), 0, skipped);
         match decoded {
             Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
             Err(error) => match error.split() {

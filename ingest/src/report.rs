@@ -125,6 +125,8 @@ pub struct Shadowed {
 pub struct Skipped {
     /// Malformed records.
     pub broken_records: u64,
+    /// Rows of tables with a bad value.
+    pub broken_rows: u64,
     /// Points of metrics without a name.
     pub points_without_name: u64,
     /// Points and series with too many labels.
@@ -243,6 +245,15 @@ pub enum Warning {
         /// Columns with their types.
         columns: Vec<String>,
     },
+    /// A row of a table with a bad value was skipped.
+    SkippedRow {
+        /// Name of the input.
+        input: String,
+        /// Record with the row, such as `row group 1`.
+        record: String,
+        /// Reason, which begins with the number of the row.
+        reason: String,
+    },
     /// The rest of a damaged row group of a Parquet file was skipped.
     SkippedRowGroup {
         /// Name of the input.
@@ -308,8 +319,9 @@ impl fmt::Display for Warning {
             }
             Self::UnknownFile { path, found } => write!(f, "{path}: skipped: {found}"),
             Self::IgnoredColumns { input, columns } => {
-                write!(f, "{input}: ignored columns that are not text: {}", found(columns))
+                write!(f, "{input}: ignored columns that are not labels: {}", found(columns))
             }
+            Self::SkippedRow { input, record, reason } => write!(f, "{input}: {record}: skipped {reason}"),
             Self::SkippedRowGroup { input, number, rows, reason } => write!(
                 f,
                 "{input}: row group {number} cannot be read: {reason}; skipped all of it after {}",
@@ -336,10 +348,10 @@ impl Report {
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.cut_starts + self.truncated_inputs + self.inputs_without_end;
-        let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
-        let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
-        skipped + self.unknown_series_refs + self.incomplete_responses > 0
-            || !allow_truncated && torn > 0
+        let Skipped { broken_records, broken_rows, points_without_name, too_many_labels, series_without_labels } =
+            self.skipped;
+        let skipped = broken_records + broken_rows + points_without_name + too_many_labels + series_without_labels;
+        skipped + self.unknown_series_refs + self.incomplete_responses > 0 || !allow_truncated && torn > 0
     }
 
     /// Extends the time range to include `first` and `last`.

@@ -180,6 +180,7 @@ impl Display for TextSummary<'_> {
             "skipped",
             list([
                 (skipped.broken_records, "malformed record", "malformed records"),
+                (skipped.broken_rows, "row with a bad value", "rows with a bad value"),
                 (report.torn_records, "record cut off at the end", "records cut off at the end"),
                 (report.cut_starts, "start of an input", "starts of inputs"),
                 (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),

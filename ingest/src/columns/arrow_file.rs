@@ -90,7 +90,9 @@ fn malformed(error: impl std::fmt::Display) -> ColumnsError {
 fn places(footer: &[u8], end: u64) -> Result<Vec<(u64, u64)>, ColumnsError> {
     let footer = root_as_footer(footer).map_err(malformed)?;
     let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
-    blocks.map(|block| place(block, end).ok_or(ColumnsError::Message("the footer names bytes outside of the file"))).collect()
+    blocks
+        .map(|block| place(block, end).ok_or(ColumnsError::Message("the footer names bytes outside of the file")))
+        .collect()
 }
 
 fn place(block: &Block, end: u64) -> Option<(u64, u64)> {

@@ -17,6 +17,9 @@ pub enum SchemaError {
         /// Columns with their types.
         columns: Vec<String>,
     },
+    /// A file of parquet-common has chunks only.
+    #[error("chunks of series without their labels, which are in the labels file beside it")]
+    ChunksOnly,
     /// Two columns of text have the same name.
     #[error("two columns are called {name:?}")]
     DuplicateColumn {

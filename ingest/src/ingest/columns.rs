@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
 use crate::assemble::BlockSink;
 use crate::columns::parquet::ParquetFile;
-use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError};
+use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError, SchemaError, SkippedRows};
 use crate::decode::{DecodedAhead, Decoder};
 use crate::error::IngestError;
 use crate::input::{BatchRecord, Format, Position, Record, RecordContent};
@@ -17,7 +17,11 @@ use crate::report::Warning;
 impl<B: BlockSink> Ingest<B> {
     /// Reads a file that needs random access.
     pub(super) fn read_table(&mut self, format: Format, name: &str, file: File) -> Result<(), IngestError> {
-        if format == Format::Arrow { self.read_arrow_file(name, file)? } else { self.read_parquet(name, file)? }
+        if format == Format::Arrow {
+            self.read_arrow_file(name, file)?
+        } else {
+            self.read_parquet(name, file)?
+        }
         self.assembler.report_mut().inputs += 1;
         Ok(())
     }
@@ -28,6 +32,9 @@ impl<B: BlockSink> Ingest<B> {
         let max_len = self.options.max_record_len;
         let mut file = ArrowFile::open(file, max_len).map_err(broken)?;
         let mut decoder = Decoder::new(Format::Arrow, max_len, false, self.assembler.needs());
+        if self.options.skip_broken_records {
+            decoder.skip_rows();
+        }
         decoder.begin_arrow_file(&file).map_err(|error| broken(error.into()))?;
         let position = Position::start_of(file.byte_len());
         let mut buffer = Vec::new();
@@ -58,7 +65,16 @@ impl<B: BlockSink> Ingest<B> {
     /// Reads a Parquet file row group by row group.
     pub(super) fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
-        let mut parquet = ParquetFile::open(file, self.options.max_record_len).map_err(broken)?;
+        let opened = ParquetFile::open(file, self.options.max_record_len, self.options.skip_broken_records);
+        let mut parquet = match opened {
+            // It lies beside the labels file of the same block.
+            Err(ParquetError::Schema(SchemaError::ChunksOnly)) => {
+                self.count_columns(name, false, &[]);
+                return Ok(());
+            }
+            opened => opened.map_err(broken)?,
+        };
+        let points_before = self.assembler.report().points;
         let position = Position::start_of(parquet.byte_len());
         let (rows_before, mut done_len) = (self.assembler.report().rows, 0_u64);
         for number in 0..parquet.group_count() {
@@ -71,6 +87,10 @@ impl<B: BlockSink> Ingest<B> {
         }
         let report = self.assembler.report_mut();
         report.content_bytes += parquet.byte_len();
+        if parquet.has_times() {
+            // The time range of a file is not a point of each series.
+            report.points = points_before;
+        }
         let (has_rows, ignored) = (report.rows > rows_before, parquet.ignored());
         self.count_columns(name, has_rows, ignored);
         Ok(())
@@ -93,6 +113,7 @@ impl<B: BlockSink> Ingest<B> {
             let given = parquet.give_batch(&mut group, &mut self.assembler);
             let rows = group.row_count() - before;
             self.assembler.report_mut().rows += rows;
+            self.count_skipped_rows(name, || format!("row group {}", number + 1), before, parquet.take_skipped());
             match given {
                 Ok(true) => {}
                 Ok(false) => return Ok(self.assembler.record_ends(parquet.group_len(number) as usize)?),
@@ -123,6 +144,27 @@ impl<B: BlockSink> Ingest<B> {
         report.skipped.broken_records += 1;
         report.warn(Warning::SkippedRowGroup { input, number, rows, reason: source.to_string() });
         Ok(())
+    }
+
+    /// Counts rows with bad values, which were skipped. `before` is the number of rows of the record before those.
+    pub(super) fn count_skipped_rows(
+        &mut self,
+        input: &str,
+        record: impl Fn() -> String,
+        before: u64,
+        skipped: SkippedRows,
+    ) {
+        if skipped.count == 0 {
+            return;
+        }
+        let report = self.assembler.report_mut();
+        report.skipped.broken_rows += skipped.count;
+        let unnamed = skipped.count - skipped.reasons.len() as u64;
+        for reason in skipped.reasons {
+            let reason = reason.after_rows(before).to_string();
+            report.warn(Warning::SkippedRow { input: input.to_owned(), record: record(), reason });
+        }
+        report.more_warnings += unnamed;
     }
 
     /// Warns of a table without rows, and of its ignored columns.

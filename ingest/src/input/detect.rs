@@ -8,7 +8,7 @@ use crate::otlp::looks_like_request;
 use crate::prometheus::proto::looks_like_metric_families;
 use crate::prometheus::remote_write::looks_like_remote_write;
 use crate::prometheus::text::looks_like_text;
-use crate::series_json::{SERIES_REF, WRAPPERS};
+use crate::series_json::{WRAPPERS, is_ref_name};
 
 /// Format of the records of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -240,7 +240,7 @@ impl Scan<'_> {
                 }
                 (name, Some(b'{')) if WRAPPERS.iter().any(|wrapper| wrapper.as_bytes() == name) => return series,
                 // An export of a block.
-                (name, Some(b'0'..=b'9')) if name == SERIES_REF.as_bytes() => {
+                (name, Some(b'0'..=b'9')) if str::from_utf8(name).is_ok_and(is_ref_name) => {
                     let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                     self.rest = self.rest.get(digits..).unwrap_or_default();
                     if self.token() != Some(b',') {
@@ -280,6 +280,7 @@ mod tests {
             ("\n { \"resource_metrics\" : [", OTLP),
             (r#"{"a":"b"}"#, LINES),
             (r#"{"series_ref":17,"a":"b"}"#, LINES),
+            (r#"{"_series_ref":17,"a":"b"}"#, LINES),
             (r#"{"series_ref":17,"labels":{"a":"b"}}"#, LINES),
             (r#"{"metric":{"__name__":"up"},"values":[1],"timestamps":[1]}"#, LINES),
             (r#"{"series_ref":17,"a":1}"#, Err("JSON, but neither OTLP metrics nor series")),

@@ -4,6 +4,7 @@
 mod canonical;
 mod damage;
 mod ipc;
+mod layouts;
 mod oracle;
 mod parquet;
 mod schema;
