@@ -76,7 +76,7 @@ pub struct Report {
     pub cut_starts: u64,
     /// Compressed inputs that end within the stream.
     pub truncated_inputs: u64,
-    /// Inputs in OpenMetrics that do not end with `# EOF`.
+    /// Inputs in OpenMetrics that do not end with `# EOF`, and Arrow files with a damaged footer.
     pub inputs_without_end: u64,
     /// Responses of an API that state that series are missing.
     pub incomplete_responses: u64,
@@ -177,6 +177,13 @@ pub enum Warning {
     NoEnd {
         /// Name of the input.
         input: String,
+    },
+    /// The footer of an Arrow file is damaged. The messages before it were read.
+    DamagedFooter {
+        /// Name of the input.
+        input: String,
+        /// Reason.
+        reason: String,
     },
     /// A malformed record was skipped.
     SkippedRecord {
@@ -297,6 +304,9 @@ impl fmt::Display for Warning {
             Self::StatedLoss { input, reason } => write!(f, "{input}: the response is not complete: {reason}"),
             Self::NoEnd { input } => {
                 write!(f, "{input}: the text is cut off: OpenMetrics ends with \"# EOF\", and this does not")
+            }
+            Self::DamagedFooter { input, reason } => {
+                write!(f, "{input}: the footer is damaged: {reason}; read the messages before it")
             }
             Self::SkippedRecord { input, number, offset, reason } => {
                 write!(f, "{input}: skipped malformed record {number} at byte {offset}: {reason}")

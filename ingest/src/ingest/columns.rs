@@ -10,7 +10,7 @@ use crate::columns::parquet::ParquetFile;
 use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError, SchemaError, SkippedRows};
 use crate::decode::{DecodedAhead, Decoder};
 use crate::error::IngestError;
-use crate::input::{BatchRecord, Format, Position, Record, RecordContent};
+use crate::input::{BatchRecord, Format, Position, Record, RecordContent, Records, Source};
 use crate::otlp::OtlpSink;
 use crate::report::Warning;
 
@@ -26,16 +26,29 @@ impl<B: BlockSink> Ingest<B> {
         Ok(())
     }
 
-    /// Reads an Arrow file by its footer, message by message.
+    /// Reads an Arrow file by its footer, message by message; or if that is missing or damaged, the stream of messages
+    /// in the file.
     fn read_arrow_file(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::ArrowFile { input: name.to_owned(), source };
         let max_len = self.options.max_record_len;
-        let mut file = ArrowFile::open(file, max_len).map_err(broken)?;
         let mut decoder = Decoder::new(Format::Arrow, max_len, false, self.assembler.needs());
         if self.options.skip_broken_records {
             decoder.skip_rows();
         }
-        decoder.begin_arrow_file(&file).map_err(|error| broken(error.into()))?;
+        let mut copy = file.try_clone().map_err(|error| broken(ArrowFileError::Read(error)))?;
+        let opened = ArrowFile::open(file, max_len)
+            .and_then(|file| decoder.begin_arrow_file(&file).map(|()| file).map_err(ArrowFileError::from));
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(ArrowFileError::Footer(error)) if error.is_unsupported() => return Err(broken(error.into())),
+            Err(error @ (ArrowFileError::NoFooter | ArrowFileError::Footer(_))) => {
+                copy.rewind().map_err(|error| broken(ArrowFileError::Read(error)))?;
+                let source = Source::new(name.to_owned(), copy)?;
+                let Some(records) = Records::messages_of_file(source, max_len) else { return Err(broken(error)) };
+                return self.read_messages(name, records, decoder, &error);
+            }
+            Err(error) => return Err(broken(error)),
+        };
         let position = Position::start_of(file.byte_len());
         let mut buffer = Vec::new();
         // The schema is the first record of a file.
@@ -53,13 +66,41 @@ impl<B: BlockSink> Ingest<B> {
             position.advance_to(offset + len);
             self.report_progress(name, &position)?;
         }
+        self.assembler.report_mut().content_bytes += file.byte_len();
+        self.count_rows(name, &decoder);
+        Ok(())
+    }
+
+    /// Reads the stream of messages in an Arrow file whose footer cannot be used.
+    fn read_messages(
+        &mut self,
+        name: &str,
+        mut records: Records,
+        mut decoder: Decoder,
+        error: &ArrowFileError,
+    ) -> Result<(), IngestError> {
+        let position = records.source().position();
+        while let Some(record) = records.next_record()? {
+            let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
+            self.take_timed(&record, &mut decoder, name)?;
+            self.report_progress(name, &position)?;
+        }
         let report = self.assembler.report_mut();
-        report.content_bytes += file.byte_len();
+        report.content_bytes += records.source().offset();
+        // A missing footer is a record that is cut off.
+        if let ArrowFileError::Footer(reason) = error {
+            report.inputs_without_end += 1;
+            report.warn(Warning::DamagedFooter { input: name.to_owned(), reason: reason.to_string() });
+        }
+        self.count_rows(name, &decoder);
+        Ok(())
+    }
+
+    fn count_rows(&mut self, name: &str, decoder: &Decoder) {
         if let Some((rows, ignored)) = decoder.columns() {
-            report.rows += rows;
+            self.assembler.report_mut().rows += rows;
             self.count_columns(name, rows > 0, ignored);
         }
-        Ok(())
     }
 
     /// Reads a Parquet file row group by row group.

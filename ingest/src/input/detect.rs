@@ -2,7 +2,7 @@
 
 use super::depth::Depth;
 use super::frames;
-use super::messages::{has_schema, looks_like_arrow_file, looks_like_stream};
+use super::messages::{looks_like_arrow_file, looks_like_stream};
 use crate::columns::parquet;
 use crate::otlp::looks_like_request;
 use crate::prometheus::proto::looks_like_metric_families;
@@ -92,7 +92,7 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
         return Ok((Format::Parquet, Framing::Chunks));
     }
     if looks_like_arrow_file(head) {
-        return Ok((Format::Arrow, if has_schema(head) { Framing::Messages } else { Framing::Chunks }));
+        return Ok((Format::Arrow, Framing::Chunks));
     }
     if looks_like_stream(head) {
         return Ok((Format::Arrow, Framing::Messages));
@@ -317,8 +317,8 @@ mod tests {
             ("{\"le.a\"=\"1\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("{\"a\":\"b\",\"c\"}", LINES),
             ("PAR1\u{15}\0", Ok((Format::Parquet, Framing::Chunks))),
-            ("ARROW1\0\0", Ok((Format::Arrow, Framing::Messages))),
-            ("ARROW1\0\0\x04\0\0\0is no message", Ok((Format::Arrow, Framing::Chunks))),
+            ("ARROW1\0\0", Ok((Format::Arrow, Framing::Chunks))),
+            ("\u{7f}ARROW1\0\0", Err("unrecognized format")),
             ("ARROW1 is text\n", Err("unrecognized format")),
             ("up is not it\n", Err("unrecognized format")),
             ("\u{7f}ELF", Err("unrecognized format")),

@@ -5,7 +5,7 @@ use chronoxide_format::layout::MAGIC;
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
 use super::found::Found;
-use super::messages::Messages;
+use super::messages::{Messages, has_schema};
 use super::source::Source;
 use super::start::{Start, find_start};
 use super::{chunks, frames, lines, values};
@@ -97,6 +97,17 @@ impl Records {
         let cut_start = if framing == Framing::Lines { nul_count + cut_len as u64 } else { 0 };
         let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
         Ok(Self { source, format, framing, elements, messages, max_len, cut_start, number: 0, blank_lines: 0, buffer })
+    }
+
+    /// Creates a reader of the stream of messages in an Arrow file. Returns `None` if it does not begin with a schema.
+    pub(crate) fn messages_of_file(source: Source, max_len: usize) -> Option<Self> {
+        if !has_schema(source.head()) {
+            return None;
+        }
+        let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
+        let (format, framing) = (Format::Arrow, Framing::Messages);
+        let (cut_start, number, blank_lines) = (0, 0, 0);
+        Some(Self { source, format, framing, elements, messages, max_len, cut_start, number, blank_lines, buffer })
     }
 
     /// Returns true if the input is read at any position: its records are parts of it, and have no meaning.
@@ -196,7 +207,8 @@ fn damaged_start(source: &mut Source, max_len: usize) -> Result<(Option<Start>, 
         let head = source.head();
         let start = find_start(head);
         // The rest of a long record has no line break among the first bytes.
-        let may_be_rest = detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len) && is_part_of_line(head);
+        let may_be_rest =
+            detect::detect(head).is_err() && head.len() < MAX_HEAD_LEN.min(max_len) && is_part_of_line(head);
         if start.is_some() || !may_be_rest || !source.extend_head()? {
             return Ok((start, nul_count));
         }

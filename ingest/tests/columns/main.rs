@@ -1,5 +1,6 @@
 //! Parquet files and Arrow IPC: series of all types of columns, damaged and truncated files, other writers.
 
+mod arrow_files;
 #[path = "../canonical/mod.rs"]
 mod canonical;
 mod damage;
