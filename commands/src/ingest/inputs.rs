@@ -10,6 +10,7 @@ use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL
 use chronoxide_publish::names_in;
 use glob::MatchOptions;
 
+use crate::ingest::path_labels;
 use crate::ingest::summary::shown;
 use crate::{Exit, Failure, tell, url};
 
@@ -20,6 +21,8 @@ pub(crate) struct Input {
     pub(crate) path: PathBuf,
     /// Folder argument in which the input was found. The format of such an input may be unrecognized.
     pub(crate) folder: Option<PathBuf>,
+    /// Texts that the wildcards of the argument stand for, if it is a pattern.
+    pub(crate) wildcards: Vec<String>,
 }
 
 /// Entries of a data folder of Prometheus that are not inputs by themselves.
@@ -55,7 +58,11 @@ fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
     let paths =
         glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
     for path in paths {
-        list(&path.map_err(|error| Failure::new(Exit::Io, error))?, None, inputs)?;
+        let path = path.map_err(|error| Failure::new(Exit::Io, error))?;
+        let first = inputs.len();
+        list(&path, None, inputs)?;
+        let wildcards = path_labels::wildcards(pattern, &path);
+        inputs.iter_mut().skip(first).for_each(|input| input.wildcards.clone_from(&wildcards));
     }
     if inputs.len() == before {
         return Err(Failure::new(Exit::Io, format!("{pattern}: no file matches")));
@@ -85,7 +92,7 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
             tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: skipped: not a file", shown(&name)));
             return Ok(());
         }
-        inputs.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned) });
+        inputs.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned), wildcards: Vec::new() });
         return Ok(());
     }
     let folder = folder.unwrap_or(path);

@@ -6,6 +6,7 @@
 //! | `inputs` | files, folders, patterns, standard input |
 //! | `memory` | shares of the memory limit |
 //! | `output` | published blocks |
+//! | `path_labels` | labels from paths of inputs |
 //! | `pieces` | blocks that are merged into one file |
 //! | `progress` | progress on a terminal |
 //! | `report` | report of a run as Markdown |
@@ -15,6 +16,7 @@ mod arguments;
 mod inputs;
 mod memory;
 mod output;
+mod path_labels;
 mod pieces;
 mod progress;
 mod report;
@@ -41,6 +43,7 @@ use chronoxide_text::human;
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
+use path_labels::PathLabels;
 use pieces::{LEAST_LIMIT, PieceError};
 use progress::Bar;
 use report::Statistics;
@@ -63,6 +66,8 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let options = options(&arguments, memory)?;
     let inputs = inputs::expand(&arguments.inputs)?;
     refuse_same_files(&arguments, &inputs)?;
+    let labels = path_labels::of_inputs(&arguments, &inputs)?;
+    path_labels::tell_folders(&arguments, &inputs);
     let interruption = Interruption::watch()?;
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
@@ -79,7 +84,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     if arguments.report.is_some() {
         ingest = ingest.timed();
     }
-    let read = read_inputs(&mut ingest, &inputs, arguments.format, zstd_window);
+    let read = read_inputs(&mut ingest, inputs.iter().zip(&labels), arguments.format, zstd_window);
     let timings = ingest.timings().cloned();
     let counted = ingest.report().clone();
     let done = match read {
@@ -135,19 +140,20 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
 }
 
 /// Reads the inputs. At least one in each folder must have a recognized format.
-fn read_inputs(
+fn read_inputs<'i>(
     ingest: &mut Ingest<Output>,
-    inputs: &[Input],
+    inputs: impl Iterator<Item = (&'i Input, &'i PathLabels)> + Clone,
     format: FormatChoice,
     zstd_window: usize,
 ) -> Result<(), IngestError> {
     let mut known_folders = HashSet::new();
-    for input in inputs {
+    for (input, labels) in inputs.clone() {
+        ingest.set_input_labels(labels)?;
         if read_input(ingest, input, format, zstd_window)? {
             known_folders.extend(&input.folder);
         }
     }
-    match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !known_folders.contains(folder)) {
+    match inputs.filter_map(|(input, _)| input.folder.as_ref()).find(|folder| !known_folders.contains(folder)) {
         Some(folder) => Err(IngestError::UnknownFormat {
             input: folder.display().to_string(),
             found: "no file in this folder has a recognized format",

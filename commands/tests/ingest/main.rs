@@ -9,6 +9,7 @@ mod hostile;
 mod locations;
 mod memory;
 mod messages;
+mod path_labels;
 mod prometheus_data;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../ingest/tests/columns/tables.rs"]
