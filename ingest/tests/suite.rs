@@ -6,6 +6,7 @@ mod canonical;
 mod captures;
 mod clients;
 mod compressed;
+mod csv;
 mod input_labels;
 mod inputs;
 mod otlp_proto;

@@ -209,6 +209,8 @@ pub(crate) enum FormatChoice {
     Parquet,
     /// Arrow IPC, files or streams: a column of text per label, or a map `labels`
     Arrow,
+    /// CSV with a header: a column per label
+    Csv,
     /// Folders of Prometheus's TSDB: blocks, write-ahead logs, or data folders with both
     TsdbBlock,
 }
@@ -226,6 +228,7 @@ impl FormatChoice {
             Self::RemoteWrite => Some(Format::RemoteWrite),
             Self::Parquet => Some(Format::Parquet),
             Self::Arrow => Some(Format::Arrow),
+            Self::Csv => Some(Format::Csv),
         }
     }
 }

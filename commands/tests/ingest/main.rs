@@ -5,6 +5,7 @@ mod canonical;
 mod columns;
 mod command;
 mod compare;
+mod exports;
 mod hostile;
 mod locations;
 mod memory;

@@ -2,6 +2,7 @@
 
 use chronoxide_format::layout::MAGIC;
 
+use super::csv_records::CsvRecords;
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
 use super::found::Found;
@@ -54,6 +55,7 @@ pub struct Records {
     framing: Framing,
     elements: Elements,
     messages: Messages,
+    csv: CsvRecords,
     max_len: usize,
     /// Bytes before the first record, until they are reported.
     cut_start: u64,
@@ -95,8 +97,21 @@ impl Records {
         source.consume(cut_len);
         // Empty messages of length-prefixed content are zeros too.
         let cut_start = if framing == Framing::Lines { nul_count + cut_len as u64 } else { 0 };
-        let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
-        Ok(Self { source, format, framing, elements, messages, max_len, cut_start, number: 0, blank_lines: 0, buffer })
+        let (elements, messages, csv, buffer) =
+            (Elements::default(), Messages::default(), CsvRecords::default(), Vec::new());
+        Ok(Self {
+            source,
+            format,
+            framing,
+            elements,
+            messages,
+            csv,
+            max_len,
+            cut_start,
+            number: 0,
+            blank_lines: 0,
+            buffer,
+        })
     }
 
     /// Creates a reader of the stream of messages in an Arrow file. Returns `None` if it does not begin with a schema.
@@ -104,10 +119,11 @@ impl Records {
         if !has_schema(source.head()) {
             return None;
         }
-        let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
+        let (elements, messages, csv, buffer) =
+            (Elements::default(), Messages::default(), CsvRecords::default(), Vec::new());
         let (format, framing) = (Format::Arrow, Framing::Messages);
         let (cut_start, number, blank_lines) = (0, 0, 0);
-        Some(Self { source, format, framing, elements, messages, max_len, cut_start, number, blank_lines, buffer })
+        Some(Self { source, format, framing, elements, messages, csv, max_len, cut_start, number, blank_lines, buffer })
     }
 
     /// Returns true if the input is read at any position: its records are parts of it, and have no meaning.
@@ -171,6 +187,10 @@ impl Records {
                 Framing::Messages => {
                     let offset = self.source.offset();
                     (offset, self.messages.next(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
+                Framing::Csv => {
+                    let offset = self.source.offset();
+                    (offset, self.csv.next(&mut self.source, self.max_len, &mut self.buffer)?)
                 }
                 Framing::Chunks => {
                     let offset = self.source.offset();

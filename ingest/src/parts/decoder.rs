@@ -32,7 +32,7 @@ impl PartsDecoder {
             Format::OtlpProto => Some(Self::OtlpProto { needs, is_checked: skips_broken_records }),
             Format::SeriesJson => Some(Self::SeriesJson),
             Format::PrometheusText | Format::OpenMetrics => Some(Self::Text(SampleParser::new(unit))),
-            Format::PrometheusProto | Format::RemoteWrite | Format::Parquet | Format::Arrow => None,
+            Format::PrometheusProto | Format::RemoteWrite | Format::Parquet | Format::Arrow | Format::Csv => None,
         }
     }
 

@@ -10,3 +10,4 @@ mod oracle;
 mod parquet;
 mod schema;
 mod tables;
+mod writers;
