@@ -1,6 +1,6 @@
 //! Series as CSV (RFC 4180): a header with the names of labels, then a record per series.
 //!
-//! An empty field is no label. A column of refs, as exports of blocks have it, is not a label.
+//! An empty field is not a label. A column of refs, as exports of blocks have it, is not a label.
 
 use csv_core::{ReadRecordResult, Reader};
 
@@ -42,8 +42,8 @@ impl CsvDecoder {
     ///
     /// # Errors
     ///
-    /// The header has no names of labels or one of them twice; a series has another number of fields, or a field that is
-    /// not UTF-8; or the sink refuses a part.
+    /// The header has no names of labels or one of them twice; a series has another number of fields, or a field that
+    /// is not UTF-8; or the sink refuses a part.
     pub(crate) fn record<S: SeriesSink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<(), RowsError<S::Error>> {
         let Self { header, fields, rows } = self;
         let Some(header) = header else {

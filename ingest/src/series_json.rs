@@ -1,7 +1,7 @@
 //! Series as JSON objects of label names and values, as in responses of Prometheus's series API.
 //!
-//! If an object has a name twice, the last value wins, as in most JSON readers. A number in the field `series_ref`, which
-//! exports of blocks have, is not a label. The labels may be an object in the field `metric`, as in exports of
+//! If an object has a name twice, the last value wins, as in most JSON readers. A number in the field `series_ref`,
+//! which exports of blocks have, is not a label. The labels may be an object in the field `metric`, as in exports of
 //! VictoriaMetrics and in results of queries, or `labels`, as in exports of blocks; fields after it are skipped, except
 //! for the times in `timestamps`.
 //!

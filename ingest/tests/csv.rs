@@ -32,7 +32,7 @@ fn records_end_at_line_breaks_outside_of_quotes_wherever_buffers_end() {
         let (found, report) = read(content, IngestOptions::default(), buffer_len).unwrap();
         assert_eq!((found, report.rows, report.is_partial(false)), (expected.clone(), 3, false), "{buffer_len}");
     }
-    // Of a size that is read on another thread, compressed too.
+    // Large captures are read on another thread.
     let rows: Vec<Labels> = (0..20_000).map(|number| row("up", &format!("pod \"{number}\"\nof a set"))).collect();
     let lines: String = (0..20_000).map(|number| format!("up,\"pod \"\"{number}\"\"\nof a set\"\n")).collect();
     let content = format!("__name__,pod\n{lines}");

@@ -160,7 +160,7 @@ columns of maps are labels too; a column wins over an entry. NULL and the empty 
 `timestamp` of timestamps is the time of the row. Other columns are ignored with a warning.
 
 Folders called NAME=VALUE, as DuckDB, Spark and Polars write partitions, are labels of each series in them that lacks \
-that label (unless --no-folder-labels). Names and values are decoded like URLs; __HIVE_DEFAULT_PARTITION__ is no label.
+that label (unless --no-folder-labels). Names and values are decoded like URLs; __HIVE_DEFAULT_PARTITION__ is not a label.
 
 A data folder of Prometheus gives one block for each of its blocks, with the same window, and one block for its \
 write-ahead log and head chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are skipped. Other files of a folder \

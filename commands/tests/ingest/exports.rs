@@ -40,7 +40,7 @@ const NAMES: [&str; 20] = [
     "line\nbreak\r\n",
 ];
 
-/// Random series, some of which have labels with such names.
+/// Random series. Some have labels with such names.
 fn series(random: &mut Random) -> BTreeSet<Labels> {
     let values = ["17", "error", "success", "x,y", "\"quoted\"", "a\r\nb\n", "é", "{\"a\":1}", " "];
     let names: Vec<&str> = NAMES.into_iter().filter(|_| random.percent(25)).collect();
@@ -88,8 +88,8 @@ fn every_export_is_an_input_with_the_same_series() {
         ];
         for (shape, scan) in scans {
             for format in [Format::Parquet, Format::Arrow, Format::ArrowStream, Format::Csv, Format::Jsonl] {
-                // CSV without a metric name and without refs needs --format, and has no maps. Without refs, a label with
-                // their name and a number as its value looks like them.
+                // CSV without a metric name and without refs needs --format, and has no maps. Without refs, a label
+                // with their name and a number as its value looks like them.
                 let is_recognized = labels.iter().any(|name| name == "__name__")
                     && !labels.iter().any(|name| name.ends_with("series_ref"));
                 let skips = match format {

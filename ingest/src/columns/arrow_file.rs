@@ -1,8 +1,8 @@
 //! Arrow files by their footers: [`ArrowFile`].
 //!
-//! A file is a stream of messages with a footer, which repeats the schema and lists the other messages. The stream alone
-//! is not enough: some writers leave out the frame of the schema or the mark at the end, and dictionaries may come after
-//! the batches that use them.
+//! A file is a stream of messages with a footer, which repeats the schema and lists the other messages. The stream
+//! alone is not enough: some writers leave out the frame of the schema or the mark at the end, and dictionaries may
+//! come after the batches that use them.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

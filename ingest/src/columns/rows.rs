@@ -69,7 +69,7 @@ enum Cells {
 }
 
 impl Rows {
-    /// Creates a reader. With `skips`, a bad value costs its row and is no error.
+    /// Creates a reader. With `skips`, a bad value costs its row and is not an error.
     pub(super) fn new(columns: LabelColumns, skips: bool) -> Self {
         let states = columns.labels.iter().map(|_| State::default()).collect();
         let (skipped, last_metadata) = (SkippedRows::default(), Default::default());

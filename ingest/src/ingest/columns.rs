@@ -108,7 +108,7 @@ impl<B: BlockSink> Ingest<B> {
         let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
         let opened = ParquetFile::open(file, self.options.max_record_len, self.options.skip_broken_records);
         let mut parquet = match opened {
-            // It lies beside the labels file of the same block.
+            // The labels are in the labels file beside it.
             Err(ParquetError::Schema(SchemaError::ChunksOnly)) => {
                 self.count_columns(name, false, &[]);
                 return Ok(());

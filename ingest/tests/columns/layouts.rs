@@ -202,7 +202,7 @@ fn labels_files_of_parquet_common_have_names_without_prefix_and_times() {
             for block in &blocks {
                 assert_eq!(series_of(block), all(["__name__=up job=a", "__name__=up"]));
             }
-            assert_eq!(report.points, 0, "the time range of a file is no point");
+            assert_eq!(report.points, 0, "the time range of a file is not a point");
             let window_count = if options.assemble.window.is_some() && !footer.is_empty() { 2 } else { 1 };
             assert_eq!(blocks.len(), window_count);
             let times = blocks.iter().map(|block| BlockView::open(block).unwrap().meta().unwrap().time());
@@ -213,7 +213,7 @@ fn labels_files_of_parquet_common_have_names_without_prefix_and_times() {
             }
         }
     }
-    // A file of chunks has no labels, and is no reason to stop.
+    // A file of chunks has no labels, and does not stop the run.
     let (found, report) = read(&parquet(&table(chunks), &footer)).unwrap();
     assert_eq!((found.len(), report.series_total(), warnings(&report)), (0, 0, vec!["table: no series".to_owned()]));
 }

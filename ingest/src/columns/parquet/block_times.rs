@@ -5,8 +5,8 @@ use parquet::file::metadata::FileMetaData;
 /// Nanoseconds of a millisecond.
 const NANOSECONDS: i64 = 1_000_000;
 
-/// Returns the first and the last nanosecond of the half-open time range between the keys `minT` and `maxT` of a footer,
-/// in milliseconds. Returns `None` if a key is missing or the range is empty or out of bounds.
+/// Returns the first and the last nanosecond of the half-open time range between the keys `minT` and `maxT` of a
+/// footer, in milliseconds. Returns `None` if a key is missing or the range is empty or out of bounds.
 pub(super) fn block_times(metadata: &FileMetaData) -> Option<(i64, i64)> {
     let pairs = metadata.key_value_metadata()?;
     let get = |key: &str| -> Option<i64> {

@@ -44,7 +44,7 @@ pub(crate) struct ParquetFile {
 
 impl ParquetFile {
     /// Reads the footer of a file. The pages of a batch may take six times `max_page_len` bytes. With `skips_rows`, a
-    /// bad value costs its row and is no error.
+    /// bad value costs its row and is not an error.
     ///
     /// # Errors
     ///
