@@ -115,6 +115,13 @@ impl<B: BlockSink> Ingest<B> {
             }
             opened => opened.map_err(broken)?,
         };
+        if parquet.is_summary() {
+            let report = self.assembler.report_mut();
+            report.unknown_files += 1;
+            let (path, found) = (name.to_owned(), "a summary of row groups in other files".to_owned());
+            report.warn(Warning::UnknownFile { path, found });
+            return Ok(());
+        }
         let points_before = self.assembler.report().points;
         let position = Position::start_of(parquet.byte_len());
         let (rows_before, mut done_len) = (self.assembler.report().rows, 0_u64);

@@ -355,3 +355,12 @@ fn a_dictionary_of_numbers_is_ignored() {
         assert_eq!((found, warnings(&report).len()), (all(["job=a", "job=b"]), 1));
     }
 }
+
+#[test]
+fn a_summary_of_other_files_is_skipped() {
+    // pyarrow: write_to_dataset with a metadata collector, then write_metadata.
+    let content = include_bytes!("../../../testdata/captures/tables/pyarrow-partitions/_metadata");
+    let (found, report) = read(content).unwrap();
+    assert_eq!((found.len(), report.unknown_files), (0, 1));
+    assert_eq!(warnings(&report), ["table: skipped: a summary of row groups in other files"]);
+}

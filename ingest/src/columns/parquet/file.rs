@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema};
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 use super::MAGIC;
 use super::block_times::block_times;
@@ -89,6 +89,12 @@ impl ParquetFile {
     /// Returns true if the footer states the times of all series.
     pub(crate) fn has_times(&self) -> bool {
         self.times.is_some()
+    }
+
+    /// Returns true if the file lists row groups of other files only, as `_metadata` of a folder of Spark or Dask does.
+    pub(crate) fn is_summary(&self) -> bool {
+        let mut chunks = self.metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).peekable();
+        chunks.peek().is_some() && chunks.all(|chunk| chunk.file_path().is_some())
     }
 
     /// Returns the rows that were skipped since the last call.

@@ -1,10 +1,12 @@
-"""Writes the same series as tables of Polars and DuckDB into a folder: python3 make.py FOLDER"""
+"""Writes the same series as tables of Polars, DuckDB and pyarrow into a folder: python3 make.py FOLDER"""
 
 import os
 import sys
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 
 os.chdir(sys.argv[1])
 LONG = "web-with-a-long-name-that-is-not-inline"
@@ -50,4 +52,12 @@ connection.execute("COPY series TO 'duckdb.csv' (HEADER)")
 connection.execute("""CREATE TABLE partitions AS SELECT * FROM (VALUES
     ('up', 'api', 'x'), ('up', 'b/ä =c', 'x'), ('down', NULL, 'y'), ('down', '', 'z')) t(__name__, job, pod)""")
 for form in ["parquet", "csv", "json"]:
-    connection.execute(f"COPY partitions TO 'duckdb-{form}-partitions' (FORMAT {form}, PARTITION_BY (job))")
+    connection.execute(f"COPY partitions TO 'duckdb-{form}-partitions' (FORMAT {form}, PARTITION_BY (job), OVERWRITE)")
+
+table = pa.Table.from_pylist(series.to_dicts())
+collected = []
+options = {"partition_cols": ["zone"], "basename_template": "{i}.parquet", "existing_data_behavior": "delete_matching"}
+pyarrow.parquet.write_to_dataset(table, "pyarrow-partitions", metadata_collector=collected, **options)
+parts = table.drop_columns("zone").schema
+pyarrow.parquet.write_metadata(parts, "pyarrow-partitions/_common_metadata")
+pyarrow.parquet.write_metadata(parts, "pyarrow-partitions/_metadata", metadata_collector=collected)
