@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use chronoxide_format::metadata::MetricMetadata;
 
-use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, RowsError};
+use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, SkippedRows};
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::invalid::{Marked, mark};
@@ -15,6 +15,7 @@ use crate::prometheus::remote_write::decode_remote_write;
 use crate::prometheus::text::{TextDecoder, TimestampUnit};
 use crate::protobuf::ProtoError;
 use crate::series::SeriesSink;
+use crate::series_csv::CsvDecoder;
 use crate::series_json::decode_series_json;
 
 /// Sink for records of any format.
@@ -27,6 +28,8 @@ pub(crate) struct Decoder {
     format: Format,
     /// State that lines of exposition text share.
     text: TextDecoder,
+    /// Header of CSV.
+    csv: CsvDecoder,
     /// Schema and dictionaries of messages of Arrow IPC.
     messages: MessageDecoder,
     /// Maximum length of a decompressed record.
@@ -57,12 +60,17 @@ impl Decoder {
         let is_direct = format == Format::OtlpProto;
         let ahead = if is_direct { None } else { parts_decoder(format, needs, false) };
         let ahead = ahead.map(|decoder| (decoder, Parts::default()));
-        Self { format, text, messages: MessageDecoder::new(max_len), max_len, skips: false, ahead }
+        let (messages, csv) = (MessageDecoder::new(max_len), CsvDecoder::default());
+        Self { format, text, csv, messages, max_len, skips: false, ahead }
     }
 
-    /// Leaves out series with texts that are not UTF-8. The sink must leave them out too.
-    pub(crate) fn skipping(self, skips: bool) -> Self {
-        Self { skips, ..self }
+    /// Leaves out series with texts that are not UTF-8, and rows of them. The sink must leave out the series too.
+    pub(crate) fn skipping(mut self, skips: bool) -> Self {
+        self.skips = skips;
+        if skips {
+            self.messages.skip_rows();
+        }
+        self
     }
 
     /// Gives the parts of a whole record to a sink, after it was decoded here or `ahead`. Returns `None` if it must be
@@ -115,10 +123,8 @@ impl Decoder {
             Format::PrometheusProto => Ok(decode_metric_family(bytes, sink.needs().buckets, sink)?),
             Format::OpenMetricsProto => Ok(decode_open_metrics_family(bytes, sink)?),
             Format::RemoteWrite => Ok(decode_remote_write(bytes, self.max_len, sink)?),
-            Format::Arrow => self.messages.message(bytes, sink).map_err(|error| match error {
-                RowsError::Columns(error) => DecodeError::Columns(error),
-                RowsError::Sink(error) => DecodeError::Sink(error),
-            }),
+            Format::Arrow => Ok(self.messages.message(bytes, sink)?),
+            Format::Csv => Ok(self.csv.record(bytes, sink)?),
             // A part of a file has no meaning.
             Format::Parquet => Ok(()),
         }
@@ -134,14 +140,23 @@ impl Decoder {
         file.begin(&mut self.messages)
     }
 
+    /// Returns the rows that were skipped since the last call.
+    pub(crate) fn take_skipped_rows(&mut self) -> SkippedRows {
+        self.messages.take_skipped()
+    }
+
     /// Returns true if the input lacks the mark that ends it: `# EOF` of OpenMetrics.
     pub(crate) fn lacks_end(&self) -> bool {
         matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.lacks_end()
     }
 
-    /// Returns the rows and the ignored columns of messages of Arrow IPC.
+    /// Returns the rows and the ignored columns of a table that is read record by record.
     pub(crate) fn columns(&self) -> Option<(u64, &[String])> {
-        (self.format == Format::Arrow).then(|| (self.messages.row_count(), self.messages.ignored()))
+        match self.format {
+            Format::Arrow => Some((self.messages.row_count(), self.messages.ignored())),
+            Format::Csv => Some((self.csv.row_count(), &[])),
+            _ => None,
+        }
     }
 
     /// Decodes the last record of an input, which nothing ends.
@@ -152,6 +167,7 @@ impl Decoder {
     ) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
         match self.format {
             Format::PrometheusText | Format::OpenMetrics => Ok(self.text.last_line(bytes, sink)?),
+            Format::Csv => Ok(self.csv.last_record(bytes, sink)?),
             _ => self.record(bytes, sink),
         }
     }
@@ -160,7 +176,7 @@ impl Decoder {
     pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), DecodeError<Infallible>> {
         match self.format {
             // A malformed line gives nothing to the sink.
-            Format::PrometheusText | Format::OpenMetrics => Ok(()),
+            Format::PrometheusText | Format::OpenMetrics | Format::Csv => Ok(()),
             // Decoding a message twice would change dictionaries. A malformed one gives nothing but whole series.
             Format::Arrow => Ok(()),
             _ => self.record(bytes, &mut Nothing { skips: self.skips }),
@@ -209,7 +225,8 @@ pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool 
         // Truncated lines cannot be distinguished from malformed ones.
         DecodeError::Text(_) => true,
         DecodeError::RemoteWrite(error) => error.is_cut_off(),
-        DecodeError::Family(_) | DecodeError::Columns(_) => false,
+        DecodeError::Columns(error) => matches!(error, ColumnsError::CutOff),
+        DecodeError::Family(_) => false,
         DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
         // The last character is cut off. Errors before it do not matter.
         DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),

@@ -7,7 +7,7 @@ use std::str::Utf8Error;
 use chronoxide_text::human::size;
 
 use crate::assemble::AssembleError;
-use crate::columns::{ArrowFileError, ColumnsError, ParquetError};
+use crate::columns::{ArrowFileError, ColumnsError, ParquetError, RowsError};
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
@@ -59,6 +59,15 @@ impl<E> From<RemoteWriteError<E>> for DecodeError<E> {
         match error {
             RemoteWriteError::Request(error) => Self::RemoteWrite(error),
             RemoteWriteError::Sink(error) => Self::Sink(error),
+        }
+    }
+}
+
+impl<E> From<RowsError<E>> for DecodeError<E> {
+    fn from(error: RowsError<E>) -> Self {
+        match error {
+            RowsError::Columns(error) => Self::Columns(error),
+            RowsError::Sink(error) => Self::Sink(error),
         }
     }
 }

@@ -337,6 +337,16 @@ impl<B: BlockSink> Ingest<B> {
         Ok(source)
     }
 
+    /// Sets labels that the series of the following inputs get unless they have them, such as labels in the path of a
+    /// file. They are labels of each series, not external labels of a block.
+    ///
+    /// # Errors
+    ///
+    /// The labels do not fit into a store.
+    pub fn set_input_labels(&mut self, labels: &[(String, String)]) -> Result<(), IngestError> {
+        Ok(self.assembler.input_has_labels(labels)?)
+    }
+
     /// Counts a file of a folder that is skipped because its format is not recognized, with a warning.
     pub fn skip_unknown_file(&mut self, path: &Path, found: &str) {
         let report = self.assembler.report_mut();
@@ -459,6 +469,8 @@ impl<B: BlockSink> Ingest<B> {
         } else {
             decoder.record(bytes, &mut self.assembler)
         };
+        let skipped = decoder.take_skipped_rows();
+        self.count_skipped_rows(input, || format!("record {}", record.number), 0, skipped);
         match decoded {
             Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
             Err(error) => match error.split() {

@@ -14,6 +14,7 @@
 //! | [`protobuf`] | messages of protobuf, field by field |
 //! | [`series`] | the sink of series with labels |
 //! | [`series_json`] | JSON objects of label names and values |
+//! | `series_csv` | records of CSV |
 //! | [`columns`] | rows of Parquet files and Arrow IPC |
 //! | `parts` | parts of decoded records, which threads give to each other |
 //! | `decode` | decoding of records of any format |
@@ -55,6 +56,7 @@ pub mod protobuf;
 pub mod publish;
 pub mod report;
 pub mod series;
+mod series_csv;
 pub mod series_json;
 mod surrogates;
 pub mod timings;

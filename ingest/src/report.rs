@@ -83,7 +83,7 @@ pub struct Report {
     pub cut_starts: u64,
     /// Compressed inputs that end within the stream.
     pub truncated_inputs: u64,
-    /// Inputs in OpenMetrics that do not end with `# EOF`.
+    /// Inputs in OpenMetrics that do not end with `# EOF`, and Arrow files with a damaged footer.
     pub inputs_without_end: u64,
     /// Responses of an API that state that series are missing.
     pub incomplete_responses: u64,
@@ -132,6 +132,8 @@ pub struct Shadowed {
 pub struct Skipped {
     /// Malformed records.
     pub broken_records: u64,
+    /// Rows of tables with a bad value.
+    pub broken_rows: u64,
     /// Points of metrics without a name.
     pub points_without_name: u64,
     /// Points and series with too many labels.
@@ -186,6 +188,13 @@ pub enum Warning {
     NoEnd {
         /// Name of the input.
         input: String,
+    },
+    /// The footer of an Arrow file is damaged. The messages before it were read.
+    DamagedFooter {
+        /// Name of the input.
+        input: String,
+        /// Reason.
+        reason: String,
     },
     /// A malformed record was skipped.
     SkippedRecord {
@@ -288,6 +297,15 @@ pub enum Warning {
         /// Columns with their types.
         columns: Vec<String>,
     },
+    /// A row of a table with a bad value was skipped.
+    SkippedRow {
+        /// Name of the input.
+        input: String,
+        /// Record with the row, such as `row group 1`.
+        record: String,
+        /// Reason, which begins with the number of the row.
+        reason: String,
+    },
     /// The rest of a damaged row group of a Parquet file was skipped.
     SkippedRowGroup {
         /// Name of the input.
@@ -332,6 +350,9 @@ impl fmt::Display for Warning {
             Self::NoEnd { input } => {
                 write!(f, "{input}: the text is cut off: OpenMetrics ends with \"# EOF\", and this does not")
             }
+            Self::DamagedFooter { input, reason } => {
+                write!(f, "{input}: the footer is damaged: {reason}; read the messages before it")
+            }
             Self::SkippedRecord { input, number, offset, reason } => {
                 write!(f, "{input}: skipped malformed record {number} at byte {offset}: {reason}")
             }
@@ -371,8 +392,9 @@ impl fmt::Display for Warning {
             Self::UnknownFile { path, found } => write!(f, "{path}: skipped: {found}"),
             Self::FailedInput { reason } => write!(f, "{reason}; the rest of this input is missing"),
             Self::IgnoredColumns { input, columns } => {
-                write!(f, "{input}: ignored columns that are not text: {}", found(columns))
+                write!(f, "{input}: ignored columns that are not labels: {}", found(columns))
             }
+            Self::SkippedRow { input, record, reason } => write!(f, "{input}: {record}: skipped {reason}"),
             Self::SkippedRowGroup { input, number, rows, reason } => write!(
                 f,
                 "{input}: row group {number} cannot be read: {reason}; skipped all of it after {}",
@@ -400,9 +422,9 @@ impl Report {
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.cut_starts + self.truncated_inputs + self.inputs_without_end;
-        let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels, .. } = self.skipped;
-        let Skipped { invalid_texts, invalid_series, .. } = self.skipped;
-        let skipped = broken_records + points_without_name + too_many_labels + series_without_labels;
+        let Skipped { broken_records, broken_rows, points_without_name, too_many_labels, .. } = self.skipped;
+        let Skipped { series_without_labels, invalid_texts, invalid_series, .. } = self.skipped;
+        let skipped = broken_records + broken_rows + points_without_name + too_many_labels + series_without_labels;
         let skipped = skipped + invalid_texts + invalid_series;
         let failed = self.failed_inputs + self.incomplete_responses + self.unknown_series_refs;
         let failed = failed + self.tsdb.missing_segments;

@@ -41,6 +41,11 @@ use crate::surrogates::replace_lone;
 /// Field of exports with the ref of a series in its block.
 pub(crate) const SERIES_REF: &str = "series_ref";
 
+/// Returns true if the name is that of refs: exports put underscores before it if labels have this name too.
+pub(crate) fn is_ref_name(name: &str) -> bool {
+    name.trim_start_matches('_') == SERIES_REF
+}
+
 /// Fields that hold the labels of a series as an object.
 pub(crate) const WRAPPERS: [&str; 2] = ["metric", "labels"];
 
@@ -211,7 +216,7 @@ impl<'de, S: SeriesSink> Visitor<'de> for Field<'_, '_, S> {
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<bool, E> {
         match self.name {
-            SERIES_REF => Ok(false),
+            name if is_ref_name(name) => Ok(false),
             _ => Err(E::invalid_type(Unexpected::Unsigned(number), &self)),
         }
     }
@@ -263,6 +268,7 @@ mod tests {
         for (bytes, expected) in [
             (r#"{"series_ref":7,"a":"b","c":null}"#, "a=b c="),
             (r#"{"series_ref":"7","a":"b"}"#, "series_ref=7 a=b"),
+            (r#"{"__series_ref":7,"_series_ref":"x","series_ref":"y"}"#, "_series_ref=x series_ref=y"),
             (r#"{"series_ref":0,"labels":{"a":"b"}}"#, "a=b"),
             (
                 r#"{"metric":{"a":"b","metric":"x"},"values":[1,null],"timestamps":[1,2]}"#,

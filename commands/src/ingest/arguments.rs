@@ -10,6 +10,7 @@ use clap::{Parser, ValueEnum};
 use jiff::SignedDuration;
 
 use crate::argument::{external_label, instant, pair, positive, size};
+use crate::ingest::path_labels::PathLabel;
 use crate::{Exit, Failure, Layout, Quiet};
 
 /// Turns captures of metrics into blocks
@@ -123,6 +124,16 @@ pub(crate) struct Arguments {
     #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label)]
     pub(crate) external_labels: Vec<(String, String)>,
 
+    /// Label of each series of a capture, from the capture's path: {1} is the text of the first `*` of the pattern that
+    /// found the capture, {2} of the second. Repeatable; labels that a series has itself win. Quote the pattern:
+    /// 'scrapes/*/*.prom' --path-label 'job={1}' --path-label 'instance={2}:9100'
+    #[arg(long = "path-label", value_name = "NAME=TEMPLATE", value_parser = PathLabel::parse)]
+    pub(crate) path_labels: Vec<PathLabel>,
+
+    /// Do not read folders called NAME=VALUE as labels of the series in them
+    #[arg(long)]
+    pub(crate) no_folder_labels: bool,
+
     /// Annotation of the blocks, such as ticket=1234; repeatable
     #[arg(long = "annotation", value_name = "KEY=VALUE", value_parser = annotation)]
     pub(crate) annotations: Vec<(String, String)>,
@@ -149,9 +160,12 @@ otel_scope_version and attributes of the scope, attributes of the resource. If t
 list wins. Labels with empty values are dropped. Names of more than 1,024 bytes and values of more than 2,048 bytes are \
 truncated; they end with ~s and 16 hexadecimal digits, a hash of the whole text, so that different texts stay different.
 
-The rows of Parquet files and Arrow IPC are series. Each column of text is the label of its name, and the entries of a \
-column `labels` of maps are labels too; a column wins over an entry. NULL and the empty text are no label. A column \
+The rows of Parquet files and Arrow IPC are series. Each column of text is the label of its name, and the entries of \
+columns of maps are labels too; a column wins over an entry. NULL and the empty text are no label. A column \
 `timestamp` of timestamps is the time of the row. Other columns are ignored with a warning.
+
+Folders called NAME=VALUE, as DuckDB, Spark and Polars write partitions, are labels of each series in them that lacks \
+that label (unless --no-folder-labels). Names and values are decoded like URLs; __HIVE_DEFAULT_PARTITION__ is not a label.
 
 A data folder of Prometheus gives one block for each of its blocks, with the same window, and one block for its \
 write-ahead log and head chunks. lock, queries.active, *.tmp* folders and chunk_snapshot.* are skipped, and so are deleted \
@@ -174,6 +188,7 @@ Examples:
   chronoxide-ingest exports/ -o blocks/ --window 1h
   chronoxide-ingest exports/ -o s3://metrics/blocks/ --window 1h
   chronoxide-ingest /var/lib/prometheus/data -o blocks/
+  chronoxide-ingest 'scrapes/*.prom' --path-label 'instance={1}:9100' -o scrapes.cx
   chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
   curl -sG http://localhost:9090/api/v1/series --data-urlencode 'match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";
 
@@ -202,6 +217,8 @@ pub(crate) enum FormatChoice {
     Parquet,
     /// Arrow IPC, files or streams: a column of text per label, or a map `labels`
     Arrow,
+    /// CSV with a header: a column per label
+    Csv,
     /// Folders of Prometheus's TSDB: blocks, write-ahead logs, or data folders with both
     TsdbBlock,
 }
@@ -220,6 +237,7 @@ impl FormatChoice {
             Self::RemoteWrite => Some(Format::RemoteWrite),
             Self::Parquet => Some(Format::Parquet),
             Self::Arrow => Some(Format::Arrow),
+            Self::Csv => Some(Format::Csv),
         }
     }
 }

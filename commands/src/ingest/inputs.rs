@@ -13,6 +13,7 @@ use glob::MatchOptions;
 
 use crate::ingest::archive::Archive;
 use crate::ingest::bucket::{self, BucketBlock, BucketBlocks};
+use crate::ingest::path_labels;
 use crate::ingest::summary::shown;
 use crate::{Exit, Failure, Interruption, Message, tell, url};
 
@@ -25,6 +26,8 @@ pub(crate) struct Input {
     pub(crate) folder: Option<PathBuf>,
     /// Block of an object store, if the input is one.
     pub(crate) bucket_block: Option<BucketBlock>,
+    /// Texts that the wildcards of the argument stand for, if it is a pattern.
+    pub(crate) wildcards: Vec<String>,
 }
 
 /// Inputs of the command.
@@ -98,7 +101,7 @@ fn add_blocks_of(url: &str, argument: &Path, inputs: &mut Inputs) -> Result<(), 
     for (name, block) in blocks {
         let is_argument = name.trim_end_matches('/') == url.trim_end_matches('/');
         let folder = (!is_argument).then(|| argument.to_owned());
-        inputs.all.push(Input { path: name.into(), folder, bucket_block: Some(block) });
+        inputs.all.push(Input { path: name.into(), folder, bucket_block: Some(block), wildcards: Vec::new() });
     }
     if other_count > 0 {
         let found = format!("{} that no block of Prometheus's TSDB has", count_of(other_count as u64, "object"));
@@ -115,7 +118,10 @@ fn matches(pattern: &str, interruption: &Interruption, inputs: &mut Inputs) -> R
         glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
     for path in paths {
         let path = path.map_err(|error| Failure::new(Exit::Io, error))?;
+        let first = inputs.all.len();
         list(&path, None, Some(interruption), inputs)?;
+        let wildcards = path_labels::wildcards(pattern, &path);
+        inputs.all.iter_mut().skip(first).for_each(|input| input.wildcards.clone_from(&wildcards));
     }
     if inputs.all.len() == before {
         return Err(Failure::new(Exit::Io, format!("{pattern}: no file matches")));
@@ -155,7 +161,8 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
             inputs.archives.push(archive);
             return list(&members, Some(folder.unwrap_or(path)), None, inputs);
         }
-        inputs.all.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned), bucket_block: None });
+        let (path, folder) = (path.to_owned(), folder.map(Path::to_owned));
+        inputs.all.push(Input { path, folder, bucket_block: None, wildcards: Vec::new() });
         return Ok(());
     }
     let folder = folder.unwrap_or(path);

@@ -9,6 +9,7 @@
 //! | `inputs` | files, folders, patterns, standard input |
 //! | `memory` | shares of the memory limit |
 //! | `output` | published blocks |
+//! | `path_labels` | labels from paths of inputs |
 //! | `pieces` | blocks that are merged into one file |
 //! | `progress` | progress on a terminal |
 //! | `report` | report of a run as Markdown |
@@ -21,6 +22,7 @@ mod external_labels;
 mod inputs;
 mod memory;
 mod output;
+mod path_labels;
 mod pieces;
 mod progress;
 mod report;
@@ -48,6 +50,7 @@ use chronoxide_text::human;
 use inputs::{Input, Inputs};
 use memory::Memory;
 use output::{Output, WrittenBlocks};
+use path_labels::PathLabels;
 use pieces::{LEAST_LIMIT, PieceError};
 use progress::Bar;
 use report::Statistics;
@@ -72,6 +75,8 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let found = inputs::expand(&arguments.inputs, &interruption)?;
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;
+    let labels = path_labels::of_inputs(&arguments, inputs)?;
+    path_labels::tell_folders(&arguments, inputs);
     if !options.assemble.separate_input_windows {
         let labels = &options.assemble.external_labels;
         let refused = external_labels::refuse_different(inputs, labels, arguments.ignore_deletions);
@@ -96,7 +101,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         ingest.skip_unknown_file(place, what);
     }
     let read = read_archives(&mut ingest, &found, arguments.skip_bad_records);
-    let read = read.and_then(|()| read_inputs(&mut ingest, inputs, arguments.format, zstd_window));
+    let read = read.and_then(|()| read_inputs(&mut ingest, inputs.iter().zip(&labels), arguments.format, zstd_window));
     let timings = ingest.timings().cloned();
     let counted = ingest.report().clone();
     let done = match read {
@@ -157,15 +162,16 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
 
 /// Reads the inputs. One input of a folder that fails does not end the run, but at least one in each folder must be
 /// readable.
-fn read_inputs(
+fn read_inputs<'i>(
     ingest: &mut Ingest<Output>,
-    inputs: &[Input],
+    inputs: impl Iterator<Item = (&'i Input, &'i PathLabels)> + Clone,
     format: FormatChoice,
     zstd_window: usize,
 ) -> Result<(), IngestError> {
     let (mut read_folders, mut failures) = (HashSet::new(), HashMap::new());
-    for input in inputs {
+    for (input, labels) in inputs.clone() {
         let Input { path, folder, .. } = input;
+        ingest.set_input_labels(labels)?;
         match (read_input(ingest, input, format, zstd_window), folder) {
             (Ok(()), folder) => read_folders.extend(folder),
             (Err(IngestError::UnknownFormat { found, .. }), Some(_)) => ingest.skip_unknown_file(path, found),
@@ -176,7 +182,7 @@ fn read_inputs(
             (Err(error), _) => return Err(error),
         }
     }
-    match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !read_folders.contains(folder)) {
+    match inputs.filter_map(|(input, _)| input.folder.as_ref()).find(|folder| !read_folders.contains(folder)) {
         Some(folder) => Err(failures.remove(folder).unwrap_or_else(|| IngestError::UnknownFormat {
             input: folder.display().to_string(),
             found: "no file in this folder has a recognized format",

@@ -182,6 +182,7 @@ impl Display for TextSummary<'_> {
             "skipped",
             list([
                 (skipped.broken_records, "malformed record", "malformed records"),
+                (skipped.broken_rows, "row with a bad value", "rows with a bad value"),
                 (report.torn_records, "record cut off at the end", "records cut off at the end"),
                 (report.tsdb.missing_segments, "missing segment of a log", "missing segments of logs"),
                 (report.cut_starts, "start of an input", "starts of inputs"),

@@ -8,11 +8,13 @@ mod cases;
 mod columns;
 mod command;
 mod compare;
+mod exports;
 mod folders;
 mod hostile;
 mod locations;
 mod memory;
 mod messages;
+mod path_labels;
 mod prometheus_damage;
 mod prometheus_data;
 #[allow(dead_code, reason = "each test program uses its part")]

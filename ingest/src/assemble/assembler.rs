@@ -52,6 +52,8 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) base_is_current: bool,
     /// Labels that the current metric adds to each of its points, its name first. Empty if it has no name.
     pub(super) metric: Vec<LabelId>,
+    /// Labels that the current input adds to each series that lacks them.
+    pub(super) input: Vec<LabelId>,
     /// Labels of one series; reused to keep its capacity.
     pub(super) labels: Vec<LabelId>,
     pub(super) windows: Windows,
@@ -108,6 +110,7 @@ impl<B: BlockSink> Assembler<B> {
             base: Vec::new(),
             base_is_current: false,
             metric: Vec::new(),
+            input: Vec::new(),
             labels: Vec::new(),
             windows: Windows::new(options.window, options.max_windows),
             metrics: Metrics::default(),
@@ -359,12 +362,13 @@ impl<B: BlockSink> Assembler<B> {
         for attributes in [&mut self.resource, &mut self.scope, &mut self.point] {
             attributes.move_to(key, label)?;
         }
-        for labels in [&mut self.base, &mut self.metric, &mut self.labels] {
+        for labels in [&mut self.base, &mut self.metric, &mut self.labels, &mut self.input] {
             labels.iter_mut().try_for_each(|place| label(*place).map(|label| *place = label))?;
         }
         for &(key, _) in &self.resource.list {
             self.store.note_origin(key, Origin::Resource);
         }
+        self.note_origins_of_input();
         Ok(())
     }
 

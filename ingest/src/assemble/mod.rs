@@ -15,6 +15,8 @@
 //! [translated](AssembleOptions::prometheus_names). Labels that the metric adds besides its name (`le`, `__type__`) win
 //! over all attributes.
 //!
+//! Labels of the input, such as those of its path, come last.
+//!
 //! The [label policy](chronoxide_format::policy) truncates names and values first; names that become equal are the same
 //! name. Empty values are dropped last: an empty attribute of a point removes the label of its resource with that name,
 //! as setting a label to the empty string does in Prometheus.
@@ -52,6 +54,7 @@
 //! | `lists` | cache of encoded lists of attributes |
 //! | `template` | row that the points of a metric share |
 //! | `windows` | the series of each window |
+//! | `input_labels` | labels of the inputs, for series that lack them |
 //! | `input_window` | the window of the inputs |
 //! | `memory` | memory of assembling and sealing |
 //! | `metrics` | metadata of metrics |
@@ -66,6 +69,7 @@ mod assembler;
 mod attributes;
 mod blocks;
 mod error;
+mod input_labels;
 mod input_window;
 mod lists;
 mod memory;

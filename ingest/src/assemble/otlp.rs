@@ -255,6 +255,11 @@ impl<B: BlockSink> Assembler<B> {
                 (None, label) => self.base.extend(label),
             }
         }
+        for &label in &self.input {
+            if self.scope.position(label.key).is_none() && self.resource.position(label.key).is_none() {
+                self.base.push(label);
+            }
+        }
         self.base_is_current = true;
     }
 

@@ -76,6 +76,11 @@ impl<B: BlockSink> Assembler<B> {
             self.store.note_origin(label.key, origin);
             self.base.push(label);
         }
+        for &label in &self.input {
+            if !self.base.iter().any(|other| other.key == label.key) {
+                self.base.push(label);
+            }
+        }
         self.base_is_current = true;
         Ok(())
     }
@@ -119,6 +124,11 @@ impl<B: BlockSink> Assembler<B> {
             let label = self.intern_label(&name, &value)?;
             self.store.note_origin(label.key, Origin::Resource);
             self.labels.push(label);
+        }
+        for &label in &self.input {
+            if !self.labels.iter().any(|other| other.key == label.key) {
+                self.labels.push(label);
+            }
         }
         let times = untranslated.times.or(self.default_times());
         self.insert([times])?;

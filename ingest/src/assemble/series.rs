@@ -88,6 +88,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         labels.extend_from_slice(metric);
         let own = point.list.iter().filter(|(key, _)| !metric.iter().any(|label| label.key == *key));
         labels.extend(own.filter_map(|&(_, label)| label));
+        self.add_input_labels();
 
         self.report.points += self.untimed_points;
         self.report.points_without_time += self.untimed_points;

@@ -1,11 +1,13 @@
 //! Arrow files by their footers: [`ArrowFile`].
 //!
-//! A file is a stream of messages with a footer, and most files are read as streams, so that pipes can be read too. Some
-//! writers leave out the schema or its frame at the start of the stream, which readers of footers never read.
+//! A file is a stream of messages with a footer, which repeats the schema and lists the other messages. The stream
+//! alone is not enough: some writers leave out the frame of the schema or the mark at the end, and dictionaries may
+//! come after the batches that use them.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use arrow_buffer::Buffer;
 use arrow_ipc::{Block, root_as_footer};
 
 use super::error::{ArrowFileError, ColumnsError};
@@ -22,7 +24,7 @@ const END_MAGIC: [u8; 6] = *b"ARROW1";
 pub(crate) struct ArrowFile {
     file: File,
     byte_len: u64,
-    footer: Vec<u8>,
+    footer: Buffer,
     /// Positions and lengths of the dictionaries, then of the batches.
     messages: Vec<(u64, u64)>,
 }
@@ -46,6 +48,8 @@ impl ArrowFile {
         }
         let mut footer = vec![0; len as usize];
         read_at(&mut file, start, &mut footer)?;
+        // The parser refuses a footer that is not aligned.
+        let footer = Buffer::from(footer.as_slice());
         let messages = catch(|| places(&footer, start))?;
         Ok(Self { file, byte_len, footer, messages })
     }
@@ -86,13 +90,20 @@ fn malformed(error: impl std::fmt::Display) -> ColumnsError {
     ColumnsError::Data(format!("invalid footer: {error}"))
 }
 
-/// Returns the positions and lengths of the dictionaries and batches of a footer. All lie before it, at `end`.
+/// Returns the positions and lengths of the dictionaries and batches of a footer. All lie before it, at `end`, and none
+/// is listed twice: a small file could list a large batch a million times.
 fn places(footer: &[u8], end: u64) -> Result<Vec<(u64, u64)>, ColumnsError> {
     let footer = root_as_footer(footer).map_err(malformed)?;
     let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
-    blocks
-        .map(|block| place(block, end).ok_or(ColumnsError::Message("the footer names bytes outside of the file")))
-        .collect()
+    let outside = || ColumnsError::Message("the footer names bytes outside of the messages");
+    let places: Vec<(u64, u64)> =
+        blocks.map(|block| place(block, end).ok_or_else(outside)).collect::<Result<_, ColumnsError>>()?;
+    let mut sorted = places.clone();
+    sorted.sort_unstable();
+    if sorted.array_windows().any(|&[(start, len), (next, _)]| start + len > next) {
+        return Err(ColumnsError::Message("messages in the footer overlap"));
+    }
+    Ok(places)
 }
 
 fn place(block: &Block, end: u64) -> Option<(u64, u64)> {

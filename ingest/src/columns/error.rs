@@ -17,6 +17,9 @@ pub enum SchemaError {
         /// Columns with their types.
         columns: Vec<String>,
     },
+    /// A file of parquet-common has chunks only.
+    #[error("chunks of series without their labels, which are in the labels file beside it")]
+    ChunksOnly,
     /// Two columns of text have the same name.
     #[error("two columns are called {name:?}")]
     DuplicateColumn {
@@ -75,6 +78,17 @@ pub enum ColumnsError {
         /// Name of the column.
         column: String,
     },
+    /// A record of CSV has another number of fields than the header.
+    #[error("{found} field{}, but the header has {expected}", if *found == 1 { "" } else { "s" })]
+    Fields {
+        /// Number of fields, or one more than expected if there are more.
+        found: usize,
+        /// Number of names in the header.
+        expected: usize,
+    },
+    /// The last record of CSV is a part of one.
+    #[error("the record is cut off")]
+    CutOff,
     /// A key of a map is NULL.
     #[error("row {row}: a key in column {column:?} is NULL")]
     NullKey {

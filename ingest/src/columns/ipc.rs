@@ -12,13 +12,14 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{Message, MessageHeader, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 
 use super::body::decoded_len;
 use super::error::ColumnsError;
 use super::guard::catch;
-use super::rows::{Rows, RowsError};
+use super::rows::{Rows, RowsError, SkippedRows};
 use super::schema::LabelColumns;
+use super::texts::as_bytes;
 use crate::series::SeriesSink;
 
 /// First bytes of each message.
@@ -30,6 +31,7 @@ const PREFIX_LEN: usize = 8;
 /// Decoder of the messages of an input, which may be several streams.
 pub(crate) struct MessageDecoder {
     max_len: usize,
+    skips_rows: bool,
     stream: Option<Stream>,
     /// Number of rows that were given to the sink.
     rows: u64,
@@ -48,7 +50,17 @@ struct Stream {
 impl MessageDecoder {
     /// Creates a decoder. Decompressed batches may have `max_len` bytes, and dictionaries together too.
     pub(crate) fn new(max_len: usize) -> Self {
-        Self { max_len, stream: None, rows: 0, ignored: Vec::new() }
+        Self { max_len, skips_rows: false, stream: None, rows: 0, ignored: Vec::new() }
+    }
+
+    /// Skips rows with bad values from now on, instead of returning an error.
+    pub(crate) fn skip_rows(&mut self) {
+        self.skips_rows = true;
+    }
+
+    /// Returns the rows that were skipped since the last call.
+    pub(crate) fn take_skipped(&mut self) -> SkippedRows {
+        self.stream.as_mut().map(|stream| stream.rows.take_skipped()).unwrap_or_default()
     }
 
     /// Returns the number of rows so far.
@@ -72,7 +84,14 @@ impl MessageDecoder {
         let bytes = Buffer::from(bytes);
         let Some(batch) = catch(|| self.decode(&bytes))? else { return Ok(()) };
         if let Some(stream) = &mut self.stream {
-            stream.rows.give(&batch, sink)?;
+            let given = stream.rows.give(&batch, sink);
+            // Columns of bytes are ignored when they are seen not to be text.
+            for column in &stream.rows.columns().ignored {
+                if !self.ignored.contains(column) {
+                    self.ignored.push(column.clone());
+                }
+            }
+            given?;
             self.rows += batch.num_rows() as u64;
         }
         Ok(())
@@ -115,14 +134,21 @@ impl MessageDecoder {
             return Err(ColumnsError::Message("big-endian numbers are not supported"));
         }
         let schema = fb_to_schema(schema);
-        let columns = LabelColumns::from_schema(&schema)?;
+        let columns = LabelColumns::from_schema(&schema, false)?;
         for column in &columns.ignored {
             if !self.ignored.contains(column) {
                 self.ignored.push(column.clone());
             }
         }
-        let (dictionaries, dictionary_lens) = (HashMap::new(), HashMap::new());
-        Ok(Stream { schema: Arc::new(schema), rows: Rows::new(columns), dictionaries, dictionary_lens })
+        let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+        for &index in &columns.projection {
+            if let Some(field) = fields.get_mut(index) {
+                *field = Arc::new(as_bytes(field));
+            }
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let rows = Rows::new(columns, self.skips_rows);
+        Ok(Stream { schema, rows, dictionaries: HashMap::new(), dictionary_lens: HashMap::new() })
     }
 
     fn stream(&mut self) -> Result<(usize, &mut Stream), ColumnsError> {

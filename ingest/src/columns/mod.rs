@@ -1,16 +1,19 @@
 //! Series in columns: Parquet files and Arrow IPC.
 //!
-//! Each row is a series. A column of text is the label of that name; a column that maps texts to texts holds labels
-//! too. NULL and the empty text are no label.
+//! Each row is a series. A column of text is the label of that name; columns that map texts to texts hold labels too.
+//! NULL and the empty text are no label.
 //!
 //! # Columns
 //!
 //! | column | meaning |
 //! | --- | --- |
 //! | text (`Utf8`, `LargeUtf8`, `Utf8View`, or a dictionary of these) | the label with the name of the column |
-//! | map from text to text called `labels`, or the only such map | its entries are labels; a column of text wins over an entry of its name, and the last entry wins over earlier ones |
+//! | binary | the same, if most values of the first batch are text |
+//! | map from text to text, list of pairs of texts, struct of texts | its entries are labels; a column of text wins over an entry of its name, and the last entry wins over earlier ones. If one is called `labels`, the others are ignored |
 //! | `timestamp`, with an Arrow `Timestamp` type | time of the row |
-//! | others, binary columns included | ignored, and named in a warning |
+//! | others | ignored, and named in a warning |
+//!
+//! Tables of some programs are recognized by the names of their columns, which then have another meaning: see `layout`.
 //!
 //! Several rows of one series are samples of it: the store keeps the series once.
 //!
@@ -23,7 +26,9 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `schema` | columns of a schema that are labels |
+//! | `layout` | meaning of columns in tables of other programs |
 //! | `texts` | texts of a column |
+//! | `entries` | entries of a column of maps |
 //! | `rows` | rows of a batch to series |
 //! | `ipc` | messages of Arrow IPC |
 //! | `arrow_file` | Arrow files by their footers |
@@ -34,9 +39,11 @@
 
 mod arrow_file;
 mod body;
+mod entries;
 mod error;
 mod guard;
 mod ipc;
+mod layout;
 pub(crate) mod parquet;
 mod rows;
 mod schema;
@@ -47,4 +54,4 @@ pub(crate) use error::found;
 pub use error::{ArrowFileError, ColumnsError, ParquetError, SchemaError};
 pub use guard::silence_guarded_panics;
 pub(crate) use ipc::{MessageDecoder, STREAM_START, body_len, is_schema, metadata_len};
-pub(crate) use rows::RowsError;
+pub(crate) use rows::{RowsError, SkippedRows};

@@ -1,16 +1,18 @@
 //! Texts of a column: [`Texts`].
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryViewArray, LargeStringArray, StringArray};
-use arrow_schema::DataType;
+use std::sync::Arc;
 
-/// Texts of a column of any type of text, as bytes.
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+
+/// Texts of a column, as bytes.
 ///
-/// Bytes are not text yet: the Parquet decoder checks that all values of a page together are UTF-8, and not that each
-/// begins with a whole character.
+/// Columns are decoded [as bytes](as_bytes), whose decoders do not check that they are UTF-8: one bad value would cost
+/// its whole page or message.
 pub(super) enum Texts {
-    Utf8(StringArray),
-    Large(LargeStringArray),
+    Small(BinaryArray),
+    Large(LargeBinaryArray),
     View(BinaryViewArray),
     /// Codes of rows, with their NULLs, and the texts of the codes.
     Coded {
@@ -24,12 +26,12 @@ pub(super) enum Texts {
 pub(super) type Token = u128;
 
 impl Texts {
-    /// Returns the texts of a column, or `None` if it does not hold text.
+    /// Returns the texts of a column, or `None` if it does not hold bytes.
     pub(super) fn new(column: &ArrayRef) -> Option<Self> {
         match column.data_type() {
-            DataType::Utf8 => column.as_string_opt::<i32>().cloned().map(Self::Utf8),
-            DataType::LargeUtf8 => column.as_string_opt::<i64>().cloned().map(Self::Large),
-            DataType::Utf8View => column.as_string_view_opt().cloned().map(|array| Self::View(array.to_binary_view())),
+            DataType::Binary => column.as_binary_opt::<i32>().cloned().map(Self::Small),
+            DataType::LargeBinary => column.as_binary_opt::<i64>().cloned().map(Self::Large),
+            DataType::BinaryView => column.as_binary_view_opt().cloned().map(Self::View),
             DataType::Dictionary(..) => {
                 let dictionary = column.as_any_dictionary_opt()?;
                 let values = Box::new(Self::new(dictionary.values())?);
@@ -46,8 +48,8 @@ impl Texts {
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
-            Self::Utf8(array) => (!array.is_null(row)).then(|| array.value(row).as_bytes()),
-            Self::Large(array) => (!array.is_null(row)).then(|| array.value(row).as_bytes()),
+            Self::Small(array) => (!array.is_null(row)).then(|| array.value(row)),
+            Self::Large(array) => (!array.is_null(row)).then(|| array.value(row)),
             Self::View(array) => (!array.is_null(row)).then(|| array.value(row)),
             Self::Coded { column, codes, values } => {
                 if column.is_null(row) {
@@ -62,7 +64,7 @@ impl Texts {
     #[inline]
     pub(super) fn token(&self, row: usize) -> Option<Token> {
         match self {
-            Self::Utf8(_) | Self::Large(_) => None,
+            Self::Small(_) | Self::Large(_) => None,
             // A view of a batch determines its text: the text itself, or its place in the buffers.
             Self::View(array) => array.views().get(row).copied(),
             Self::Coded { codes, .. } => codes.get(row).map(|&code| code as Token),
@@ -75,5 +77,28 @@ impl Texts {
             Self::Coded { column, .. } => column.as_any_dictionary_opt().map(|dictionary| dictionary.values()),
             _ => None,
         }
+    }
+}
+
+/// Returns a field with all its texts as bytes. The buffers of both are the same.
+pub(super) fn as_bytes(field: &Field) -> Field {
+    let each = |field: &FieldRef| Arc::new(as_bytes(field));
+    let data_type = match field.data_type() {
+        DataType::Map(entries, is_sorted) => DataType::Map(each(entries), *is_sorted),
+        DataType::List(element) => DataType::List(each(element)),
+        DataType::LargeList(element) => DataType::LargeList(each(element)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(each).collect::<Fields>()),
+        DataType::Dictionary(codes, values) => DataType::Dictionary(codes.clone(), Box::new(bytes(values))),
+        data_type => bytes(data_type),
+    };
+    field.clone().with_data_type(data_type)
+}
+
+fn bytes(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 => DataType::Binary,
+        DataType::LargeUtf8 => DataType::LargeBinary,
+        DataType::Utf8View => DataType::BinaryView,
+        other => other.clone(),
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
 use crate::assemble::BlockSink;
 use crate::columns::parquet::ParquetFile;
-use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError};
+use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError, SchemaError, SkippedRows};
 use crate::decode::{DecodedAhead, Decoder};
 use crate::error::IngestError;
-use crate::input::{BatchRecord, Format, Position, Record, RecordContent};
+use crate::input::{BatchRecord, Format, Position, Record, RecordContent, Records, Source};
 use crate::otlp::OtlpSink;
 use crate::report::Warning;
 
@@ -26,13 +26,27 @@ impl<B: BlockSink> Ingest<B> {
         Ok(())
     }
 
-    /// Reads an Arrow file by its footer, message by message.
+    /// Reads an Arrow file by its footer, message by message; or if that is missing or damaged, the stream of messages
+    /// in the file.
     fn read_arrow_file(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::ArrowFile { input: name.to_owned(), source };
         let max_len = self.options.max_record_len;
-        let mut file = ArrowFile::open(file, max_len).map_err(broken)?;
-        let mut decoder = Decoder::new(Format::Arrow, max_len, false, self.assembler.needs());
-        decoder.begin_arrow_file(&file).map_err(|error| broken(error.into()))?;
+        let mut decoder = Decoder::new(Format::Arrow, max_len, false, self.assembler.needs())
+            .skipping(self.options.skip_broken_records);
+        let mut copy = file.try_clone().map_err(|error| broken(ArrowFileError::Read(error)))?;
+        let opened = ArrowFile::open(file, max_len)
+            .and_then(|file| decoder.begin_arrow_file(&file).map(|()| file).map_err(ArrowFileError::from));
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(ArrowFileError::Footer(error)) if error.is_unsupported() => return Err(broken(error.into())),
+            Err(error @ (ArrowFileError::NoFooter | ArrowFileError::Footer(_))) => {
+                copy.rewind().map_err(|error| broken(ArrowFileError::Read(error)))?;
+                let source = Source::new(name.to_owned(), copy)?;
+                let Some(records) = Records::messages_of_file(source, max_len) else { return Err(broken(error)) };
+                return self.read_messages(name, records, decoder, &error);
+            }
+            Err(error) => return Err(broken(error)),
+        };
         let position = Position::start_of(file.byte_len());
         let mut buffer = Vec::new();
         // The schema is the first record of a file.
@@ -50,19 +64,63 @@ impl<B: BlockSink> Ingest<B> {
             position.advance_to(offset + len);
             self.report_progress(name, &position)?;
         }
+        self.assembler.report_mut().content_bytes += file.byte_len();
+        self.count_rows(name, &decoder);
+        Ok(())
+    }
+
+    /// Reads the stream of messages in an Arrow file whose footer cannot be used.
+    fn read_messages(
+        &mut self,
+        name: &str,
+        mut records: Records,
+        mut decoder: Decoder,
+        error: &ArrowFileError,
+    ) -> Result<(), IngestError> {
+        let position = records.source().position();
+        while let Some(record) = records.next_record()? {
+            let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
+            self.take_timed(&record, &mut decoder, name)?;
+            self.report_progress(name, &position)?;
+        }
         let report = self.assembler.report_mut();
-        report.content_bytes += file.byte_len();
+        report.content_bytes += records.source().offset();
+        // A missing footer is a record that is cut off.
+        if let ArrowFileError::Footer(reason) = error {
+            report.inputs_without_end += 1;
+            report.warn(Warning::DamagedFooter { input: name.to_owned(), reason: reason.to_string() });
+        }
+        self.count_rows(name, &decoder);
+        Ok(())
+    }
+
+    fn count_rows(&mut self, name: &str, decoder: &Decoder) {
         if let Some((rows, ignored)) = decoder.columns() {
-            report.rows += rows;
+            self.assembler.report_mut().rows += rows;
             self.count_columns(name, rows > 0, ignored);
         }
-        Ok(())
     }
 
     /// Reads a Parquet file row group by row group.
     pub(super) fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
-        let mut parquet = ParquetFile::open(file, self.options.max_record_len).map_err(broken)?;
+        let opened = ParquetFile::open(file, self.options.max_record_len, self.options.skip_broken_records);
+        let mut parquet = match opened {
+            // The labels are in the labels file beside it.
+            Err(ParquetError::Schema(SchemaError::ChunksOnly)) => {
+                self.count_columns(name, false, &[]);
+                return Ok(());
+            }
+            opened => opened.map_err(broken)?,
+        };
+        if parquet.is_summary() {
+            let report = self.assembler.report_mut();
+            report.unknown_files += 1;
+            let (path, found) = (name.to_owned(), "a summary of row groups in other files".to_owned());
+            report.warn(Warning::UnknownFile { path, found });
+            return Ok(());
+        }
+        let points_before = self.assembler.report().points;
         let position = Position::start_of(parquet.byte_len());
         let (rows_before, mut done_len) = (self.assembler.report().rows, 0_u64);
         for number in 0..parquet.group_count() {
@@ -75,6 +133,10 @@ impl<B: BlockSink> Ingest<B> {
         }
         let report = self.assembler.report_mut();
         report.content_bytes += parquet.byte_len();
+        if parquet.has_times() {
+            // The time range of a file is not a point of each series.
+            report.points = points_before;
+        }
         let (has_rows, ignored) = (report.rows > rows_before, parquet.ignored());
         self.count_columns(name, has_rows, ignored);
         Ok(())
@@ -97,6 +159,7 @@ impl<B: BlockSink> Ingest<B> {
             let given = parquet.give_batch(&mut group, &mut self.assembler);
             let rows = group.row_count() - before;
             self.assembler.report_mut().rows += rows;
+            self.count_skipped_rows(name, || format!("row group {}", number + 1), before, parquet.take_skipped());
             match given {
                 Ok(true) => {}
                 Ok(false) => return Ok(self.assembler.record_ends(parquet.group_len(number) as usize)?),
@@ -127,6 +190,27 @@ impl<B: BlockSink> Ingest<B> {
         report.skipped.broken_records += 1;
         report.warn(Warning::SkippedRowGroup { input, number, rows, reason: source.to_string() });
         Ok(())
+    }
+
+    /// Counts rows with bad values, which were skipped. `before` is the number of rows of the record before those.
+    pub(super) fn count_skipped_rows(
+        &mut self,
+        input: &str,
+        record: impl Fn() -> String,
+        before: u64,
+        skipped: SkippedRows,
+    ) {
+        if skipped.count == 0 {
+            return;
+        }
+        let report = self.assembler.report_mut();
+        report.skipped.broken_rows += skipped.count;
+        let unnamed = skipped.count - skipped.reasons.len() as u64;
+        for reason in skipped.reasons {
+            let reason = reason.after_rows(before).to_string();
+            report.warn(Warning::SkippedRow { input: input.to_owned(), record: record(), reason });
+        }
+        report.more_warnings += unnamed;
     }
 
     /// Warns of a table without rows, and of its ignored columns.

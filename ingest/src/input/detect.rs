@@ -2,13 +2,14 @@
 
 use super::depth::Depth;
 use super::frames;
-use super::messages::{has_schema, looks_like_arrow_file, looks_like_stream};
+use super::messages::{looks_like_arrow_file, looks_like_stream};
 use crate::columns::parquet;
 use crate::otlp::looks_like_request;
 use crate::prometheus::proto::{looks_like_metric_families, looks_like_metric_set};
 use crate::prometheus::remote_write::looks_like_remote_write;
 use crate::prometheus::text::looks_like_text;
-use crate::series_json::{SERIES_REF, WRAPPERS};
+use crate::series_csv::looks_like_csv;
+use crate::series_json::{WRAPPERS, is_ref_name};
 
 /// Format of the records of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +36,8 @@ pub enum Format {
     Parquet,
     /// Messages of Arrow IPC, as a file or a stream. The rows of batches are series.
     Arrow,
+    /// CSV with a header. Records are series.
+    Csv,
 }
 
 impl Format {
@@ -52,6 +55,7 @@ impl Format {
             Self::RemoteWrite => "remote-write",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
+            Self::Csv => "csv",
         }
     }
 }
@@ -77,6 +81,8 @@ pub(crate) enum Framing {
     Response,
     /// Messages of Arrow IPC.
     Messages,
+    /// Records of CSV.
+    Csv,
     /// Parts of any length.
     Chunks,
 }
@@ -112,10 +118,13 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
         return Ok((Format::Parquet, Framing::Chunks));
     }
     if looks_like_arrow_file(head) {
-        return Ok((Format::Arrow, if has_schema(head) { Framing::Messages } else { Framing::Chunks }));
+        return Ok((Format::Arrow, Framing::Chunks));
     }
     if looks_like_stream(head) {
         return Ok((Format::Arrow, Framing::Messages));
+    }
+    if looks_like_csv(head) {
+        return Ok((Format::Csv, Framing::Csv));
     }
     // Before OTLP: a family of ten bytes begins like a request.
     if looks_like_metric_families(head) {
@@ -164,6 +173,7 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OpenMetricsProto, _) => Framing::Fields,
         (Format::Parquet, _) => Framing::Chunks,
         (Format::Arrow, _) => Framing::Messages,
+        (Format::Csv, _) => Framing::Csv,
         _ => Framing::Lines,
     }
 }
@@ -242,7 +252,7 @@ impl Scan<'_> {
     /// Reads an object after its opening brace, up to the first field that decides.
     fn object(&mut self) -> Result<(Format, Framing), Found> {
         let series = Ok((Format::SeriesJson, Framing::Lines));
-        let (mut is_first, mut has_status, mut has_failed) = (true, false, false);
+        let (mut is_first, mut has_status, mut has_failed, mut has_ref) = (true, false, false, false);
         loop {
             match self.token() {
                 Some(b'"') => {}
@@ -266,7 +276,8 @@ impl Scan<'_> {
                 _ => return series,
             }
             match (name.as_slice(), self.token()) {
-                (b"resourceMetrics" | b"resource_metrics", _) => {
+                // A label of an export may have any name.
+                (b"resourceMetrics" | b"resource_metrics", value) if !has_ref || value != Some(b'"') => {
                     return Ok((Format::OtlpJson, Framing::Lines));
                 }
                 // An error response is an object of strings too.
@@ -285,7 +296,8 @@ impl Scan<'_> {
                 }
                 (name, Some(b'{')) if WRAPPERS.iter().any(|wrapper| wrapper.as_bytes() == name) => return series,
                 // An export of a block.
-                (name, Some(b'0'..=b'9')) if name == SERIES_REF.as_bytes() => {
+                (name, Some(b'0'..=b'9')) if str::from_utf8(name).is_ok_and(is_ref_name) => {
+                    has_ref = true;
                     let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                     self.rest = self.rest.get(digits..).unwrap_or_default();
                     if self.token() != Some(b',') {
@@ -326,6 +338,8 @@ mod tests {
             ("\n { \"resource_metrics\" : [", OTLP),
             (r#"{"a":"b"}"#, LINES),
             (r#"{"series_ref":17,"a":"b"}"#, LINES),
+            (r#"{"series_ref":17,"resourceMetrics":"a","status":"error"}"#, LINES),
+            (r#"{"_series_ref":17,"a":"b"}"#, LINES),
             (r#"{"series_ref":17,"labels":{"a":"b"}}"#, LINES),
             (r#"{"metric":{"__name__":"up"},"values":[1],"timestamps":[1]}"#, LINES),
             (r#"{"series_ref":17,"a":1}"#, Err("JSON, but neither OTLP metrics nor series")),
@@ -374,9 +388,11 @@ mod tests {
             ("{__name__=\"up\", job=\"a\"} 1 1700000000000\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("{job=\"a\"}\n", LINES),
             ("{\"a\":\"b\",\"c\"}", LINES),
+            ("__name__,job\nup,a\n", Ok((Format::Csv, Framing::Csv))),
+            ("job,pod\na,b\n", Err("unrecognized format")),
             ("PAR1\u{15}\0", Ok((Format::Parquet, Framing::Chunks))),
-            ("ARROW1\0\0", Ok((Format::Arrow, Framing::Messages))),
-            ("ARROW1\0\0\x04\0\0\0is no message", Ok((Format::Arrow, Framing::Chunks))),
+            ("ARROW1\0\0", Ok((Format::Arrow, Framing::Chunks))),
+            ("\u{7f}ARROW1\0\0", Err("unrecognized format")),
             ("ARROW1 is text\n", Err("unrecognized format")),
             ("up is not it\n", Err("unrecognized format")),
             ("\u{7f}ELF", Err("unrecognized format")),

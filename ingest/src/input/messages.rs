@@ -21,7 +21,7 @@ const MAX_PADDING: usize = 64;
 /// Bytes of the marker and the length of the metadata.
 const PREFIX_LEN: usize = 8;
 
-/// Reader of messages. A file is read as the stream in it: the footer is not needed, so that pipes can be read.
+/// Reader of messages. A file is read as the stream in it if its footer cannot be used.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     state: State,

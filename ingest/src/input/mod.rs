@@ -12,6 +12,7 @@
 //! | `gate` | bound of the bytes between threads |
 //! | `workers` | threads that decode |
 //! | `lines` | records that are lines of text |
+//! | `csv_records` | records of CSV |
 //! | `frames` | length-prefixed records, and inputs that are one record |
 //! | `values` | records that are JSON values over many lines |
 //! | `elements` | records that are elements of a JSON array |
@@ -26,6 +27,7 @@ mod ahead;
 mod batch;
 mod chunks;
 mod content;
+mod csv_records;
 mod depth;
 mod detect;
 mod elements;

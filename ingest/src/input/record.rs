@@ -2,10 +2,11 @@
 
 use chronoxide_format::layout::MAGIC;
 
+use super::csv_records::CsvRecords;
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
 use super::found::Found;
-use super::messages::Messages;
+use super::messages::{Messages, has_schema};
 use super::source::Source;
 use super::start::{Start, find_frames, find_start};
 use super::{chunks, frames, lines, values};
@@ -54,6 +55,7 @@ pub struct Records {
     framing: Framing,
     elements: Elements,
     messages: Messages,
+    csv: CsvRecords,
     max_len: usize,
     /// Bytes before the first record, until they are reported.
     cut_start: u64,
@@ -115,8 +117,28 @@ impl Records {
         // Empty messages of length-prefixed content are zeros too.
         let is_cut = framing == Framing::Lines || start.is_some();
         let cut_start = if is_cut { nul_count + cut_len as u64 } else { 0 };
-        let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
-        Ok(Self { source, format, framing, elements, messages, max_len, cut_start, number: 0, blank_lines: 0, buffer })
+        Ok(Self { cut_start, ..Self::at_start(source, format, framing, max_len) })
+    }
+
+    /// Creates a reader of the stream of messages in an Arrow file. Returns `None` if it does not begin with a schema.
+    pub(crate) fn messages_of_file(source: Source, max_len: usize) -> Option<Self> {
+        has_schema(source.head()).then(|| Self::at_start(source, Format::Arrow, Framing::Messages, max_len))
+    }
+
+    fn at_start(source: Source, format: Format, framing: Framing, max_len: usize) -> Self {
+        Self {
+            source,
+            format,
+            framing,
+            elements: Elements::default(),
+            messages: Messages::default(),
+            csv: CsvRecords::default(),
+            max_len,
+            cut_start: 0,
+            number: 0,
+            blank_lines: 0,
+            buffer: Vec::new(),
+        }
     }
 
     /// Returns true if the input is read at any position: its records are parts of it, and have no meaning.
@@ -184,6 +206,10 @@ impl Records {
                 Framing::Messages => {
                     let offset = self.source.offset();
                     (offset, self.messages.next(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
+                Framing::Csv => {
+                    let offset = self.source.offset();
+                    (offset, self.csv.next(&mut self.source, self.max_len, &mut self.buffer)?)
                 }
                 Framing::Chunks => {
                     let offset = self.source.offset();

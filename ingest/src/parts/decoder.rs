@@ -36,7 +36,8 @@ impl PartsDecoder {
             | Format::OpenMetricsProto
             | Format::RemoteWrite
             | Format::Parquet
-            | Format::Arrow => None,
+            | Format::Arrow
+            | Format::Csv => None,
         }
     }
 

@@ -53,7 +53,11 @@ fn flip_each_byte(content: &[u8], format: Format) -> (usize, usize) {
                 };
                 match read_with(&damaged, options) {
                     Ok(_) => results += 1,
-                    Err(error @ (IngestError::Record { .. } | IngestError::Parquet { .. })) => {
+                    Err(
+                        error @ (IngestError::Record { .. }
+                        | IngestError::Parquet { .. }
+                        | IngestError::ArrowFile { .. }),
+                    ) => {
                         errors += 1;
                         panics += usize::from(whole(&error).contains("cannot be decoded"));
                     }

@@ -43,13 +43,13 @@ fn columns_that_are_not_text_are_ignored_and_named() {
     let table = table(vec![
         ("job", texts(&[Some("api"), Some("web")])),
         ("value", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
-        ("raw", Arc::new(BinaryArray::from(vec![&b"x"[..], b"y"]))),
+        ("raw", Arc::new(BinaryArray::from(vec![&b"\x00\x01"[..], b"\xff\xfe"]))),
     ]);
     for content in contents(&table) {
         let (found, report) = read(&content).unwrap();
         assert_eq!(found, [labels([("job", "api")]), labels([("job", "web")])].into());
         let warnings: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
-        assert_eq!(warnings, ["table: ignored columns that are not text: value (Float64), raw (Binary)"]);
+        assert_eq!(warnings, ["table: ignored columns that are not labels: value (Float64), raw (Binary)"]);
     }
 }
 
@@ -120,6 +120,10 @@ fn times_that_do_not_fit_are_none() {
         ("job", texts(&[Some("api"), Some("web")])),
         ("timestamp", Arc::new(TimestampSecondArray::from(vec![i64::MAX, 7]))),
     ]);
-    let (_, report) = read(&contents(&table)[0]).unwrap();
-    assert_eq!((report.rows, report.points, report.time), (2, 1, Some((7_000_000_000, 7_000_000_001))));
+    for content in &contents(&table)[..2] {
+        let (found, report) = read(content).unwrap();
+        assert_eq!(found.len(), 2, "the labels are kept");
+        assert_eq!((report.rows, report.points, report.points_without_time), (2, 2, 1));
+        assert_eq!(report.time, Some((7_000_000_000, 7_000_000_001)));
+    }
 }

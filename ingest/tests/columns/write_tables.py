@@ -29,6 +29,15 @@ def maps(kind):
     return pa.table([pa.array(cells, pa.map_(kind, kind))], ["labels"])
 
 
+def pairs():
+    cells = [[{"key": key, "value": value} for key, value in row.items()] for row in rows]
+    return pa.table([pa.array(cells, pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))], ["labels"])
+
+
+def structs():
+    return pa.table([pa.array(rows, pa.struct([(name, pa.string()) for name in names]))], ["labels"])
+
+
 TABLES = {
     "string": columns(pa.string()),
     "large": columns(pa.large_string()),
@@ -36,6 +45,9 @@ TABLES = {
     "codes32": dictionaries(pa.uint32()),
     "codes16": dictionaries(pa.int16()),
     "map": maps(pa.string()),
+    "binary": columns(pa.binary()),
+    "pairs": pairs(),
+    "struct": structs(),
 }
 
 for name, table in TABLES.items():

@@ -99,7 +99,7 @@ fn layout(options: u8) -> Layout {
 }
 
 /// The series of a sound block.
-fn block_series(block: &[u8]) -> Vec<Labelset> {
+pub(crate) fn block_series(block: &[u8]) -> Vec<Labelset> {
     let view = BlockView::open(block).expect("a sealed block opens");
     let count = view.verify().expect("a sealed block verifies").series_count;
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("a block has text");

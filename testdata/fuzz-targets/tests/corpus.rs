@@ -10,13 +10,15 @@ use chronoxide_testkit::fuzzing::mutated_block;
 use rayon::prelude::*;
 
 /// Minimum number of inputs of each target. A corpus only grows; lower the number only when a corpus is minimized.
-const FILES: [(&str, usize); 14] = [
+const FILES: [(&str, usize); 16] = [
+    ("arrow", 86),
     ("block_open", 380),
     ("block_repaired", 669),
     ("extremes", 6),
     ("merge", 534),
     ("otlp_json", 607),
     ("otlp_proto", 5),
+    ("parquet", 160),
     ("prometheus_proto", 25),
     ("prometheus_text", 21),
     ("remap", 105),

@@ -151,6 +151,7 @@ fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             row("deleted blocks, skipped", report.tsdb.deleted_blocks),
             row("missing segments of logs", report.tsdb.missing_segments),
             row("malformed records, skipped", skipped.broken_records),
+            row("rows with a bad value, skipped", skipped.broken_rows),
             row("truncated records, skipped", report.torn_records),
             row("inputs with a cut start", report.cut_starts),
             row("truncated compressed inputs", report.truncated_inputs),

@@ -6,15 +6,18 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema};
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 use super::MAGIC;
+use super::block_times::block_times;
 use super::footer::check_footer;
 use super::group::RowGroup;
+use super::unmarked::unmarked;
 use crate::columns::error::{ColumnsError, ParquetError};
 use crate::columns::guard::catch;
-use crate::columns::rows::{Rows, RowsError};
-use crate::columns::schema::{LabelColumns, is_text};
+use crate::columns::rows::{Rows, RowsError, SkippedRows};
+use crate::columns::schema::LabelColumns;
+use crate::columns::texts::as_bytes;
 use crate::series::SeriesSink;
 
 /// Bytes of the length of the footer and the magic after it.
@@ -35,16 +38,18 @@ pub(crate) struct ParquetFile {
     pub(super) max_page_len: usize,
     pub(super) max_batch_len: u64,
     rows: Rows,
+    times: Option<(i64, i64)>,
     len: u64,
 }
 
 impl ParquetFile {
-    /// Reads the footer of a file. The pages of a batch may take six times `max_page_len` bytes.
+    /// Reads the footer of a file. The pages of a batch may take six times `max_page_len` bytes. With `skips_rows`, a
+    /// bad value costs its row and is not an error.
     ///
     /// # Errors
     ///
     /// The file cannot be read, is damaged, truncated or encrypted, or its columns are not labels.
-    pub(crate) fn open(file: File, max_page_len: usize) -> Result<Self, ParquetError> {
+    pub(crate) fn open(file: File, max_page_len: usize, skips_rows: bool) -> Result<Self, ParquetError> {
         let (footer, len) = read_footer(&file, max_page_len)?;
         let max_batch_len = max_page_len as u64 * PAGES_PER_BATCH;
         check_footer(&footer, max_batch_len).map_err(ParquetError::Footer)?;
@@ -56,17 +61,19 @@ impl ParquetFile {
         })
         .map_err(ParquetError::Footer)?;
         drop(footer);
-        let columns = LabelColumns::from_schema(&schema)?;
+        let times = block_times(metadata.file_metadata());
+        let columns = LabelColumns::from_schema(&schema, times.is_some())?;
         let (mask, levels) = catch(|| {
-            let descriptor = metadata.file_metadata().schema_descr();
-            let mask = ProjectionMask::roots(descriptor, columns.projection.iter().copied());
+            let descriptor = unmarked(metadata.file_metadata().schema_descr()).map_err(data)?;
+            let mask = ProjectionMask::roots(&descriptor, columns.projection.iter().copied());
             let views = views(&schema);
-            let levels = parquet_to_arrow_field_levels(descriptor, mask.clone(), Some(&views)).map_err(data)?;
+            let levels = parquet_to_arrow_field_levels(&descriptor, mask.clone(), Some(&views)).map_err(data)?;
             Ok((mask, levels))
         })
         .map_err(ParquetError::Footer)?;
-        let (file, metadata, rows) = (Arc::new(file), Arc::new(metadata), Rows::new(columns));
-        Ok(Self { file, metadata, mask, levels, max_page_len, max_batch_len, rows, len })
+        let (file, metadata, mut rows) = (Arc::new(file), Arc::new(metadata), Rows::new(columns, skips_rows));
+        rows.set_times(times);
+        Ok(Self { file, metadata, mask, levels, max_page_len, max_batch_len, rows, times, len })
     }
 
     /// Length of the file in bytes.
@@ -77,6 +84,22 @@ impl ParquetFile {
     /// Returns the ignored columns, with their types.
     pub(crate) fn ignored(&self) -> &[String] {
         &self.rows.columns().ignored
+    }
+
+    /// Returns true if the footer states the times of all series.
+    pub(crate) fn has_times(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// Returns true if the file lists row groups of other files only, as `_metadata` of a folder of Spark or Dask does.
+    pub(crate) fn is_summary(&self) -> bool {
+        let mut chunks = self.metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).peekable();
+        chunks.peek().is_some() && chunks.all(|chunk| chunk.file_path().is_some())
+    }
+
+    /// Returns the rows that were skipped since the last call.
+    pub(crate) fn take_skipped(&mut self) -> SkippedRows {
+        self.rows.take_skipped()
     }
 
     /// Returns the number of row groups.
@@ -144,16 +167,17 @@ fn read_footer(mut file: &File, max_len: usize) -> Result<(Vec<u8>, u64), Parque
     Ok((footer, len))
 }
 
-/// Returns the columns with all texts as views, which borrow the pages. Other types of text copy: a dictionary of one
-/// large text could fill any memory.
+/// Returns the columns with all texts as views of bytes, which borrow the pages. Other types of text copy: a dictionary
+/// of one large text could fill any memory.
 fn views(schema: &Schema) -> Fields {
-    schema.fields().iter().map(|field| view(field)).collect()
+    schema.fields().iter().map(|field| view(&as_bytes(field))).collect()
 }
 
 fn view(field: &Field) -> Field {
     let data_type = match field.data_type() {
-        data_type if is_text(data_type) => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
         DataType::Map(entries, is_sorted) => DataType::Map(Arc::new(view(entries)), *is_sorted),
+        DataType::List(element) => DataType::List(Arc::new(view(element))),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(|field| view(field)).collect()),
         other => other.clone(),
     };

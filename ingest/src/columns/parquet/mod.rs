@@ -7,6 +7,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `file` | [`ParquetFile`]: footer, schema and row groups |
+//! | `unmarked` | the schema with texts as bytes |
+//! | `block_times` | times that a labels file states |
 //! | `group` | [`RowGroup`]: the batches of a row group |
 //! | `pages` | pages of a column in a row group |
 //! | `header` | header of a page |
@@ -16,6 +18,7 @@
 //! | `footer` | sizes that the footer claims |
 //! | `thrift` | Thrift's compact protocol |
 
+mod block_times;
 mod codec;
 mod delta;
 mod file;
@@ -25,6 +28,7 @@ mod header;
 mod meter;
 mod pages;
 mod thrift;
+mod unmarked;
 
 pub(crate) use file::ParquetFile;
 
