@@ -15,6 +15,9 @@ fn model() -> Model {
     NAMES.iter().map(|name| series(name, &[(0, 10), (20, 900)])).collect()
 }
 
+/// Names and contents of files.
+type Files<'a> = &'a [(&'a str, &'a [u8])];
+
 /// The names without the one at this place.
 fn without(place: usize) -> Vec<&'static str> {
     NAMES.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, name)| *name).collect()
@@ -119,7 +122,7 @@ fn series_without_metadata_are_read_without_window_if_damage_is_skipped() {
 fn folders_that_look_like_blocks_are_blocks_and_others_are_not() {
     let sound = index(&model(), 2);
     let meta = br#"{"ulid":"01DXXFZDYD1MQW6079WK0K6EDQ","minTime":0,"maxTime":1,"version":1}"#.as_slice();
-    let cases: [(&str, &[(&str, &[u8])], bool); 16] = [
+    let cases: [(&str, Files<'_>, bool); 16] = [
         (ID, &[("meta.json", b""), ("index", b"")], true),
         (ID, &[("meta.json", meta), ("chunks/000001", b"")], true),
         (ID, &[("chunks/.keep", b"")], true),

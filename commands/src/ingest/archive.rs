@@ -66,8 +66,8 @@ pub(crate) enum Loss {
 }
 
 impl Archive {
-    /// Unpacks a file if it is a tar archive, plain or compressed with gzip or zstd. Chunks of blocks are left out. What
-    /// comes before damage is unpacked.
+    /// Unpacks a file if it is a tar archive, plain or compressed with gzip or zstd. Chunks of blocks are left out. The
+    /// members before damage are unpacked.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Archive {
         for component in Path::new(&name).components() {
             match component {
                 Component::Normal(part) => parts.push(part.to_owned()),
-                // As tar does, paths from the root begin in the archive.
+                // Paths from the root begin in the archive, as for `tar`.
                 Component::CurDir | Component::RootDir => {}
                 Component::ParentDir | Component::Prefix(_) => {
                     self.skipped.push(name);

@@ -22,8 +22,8 @@ use crate::{Exit, Failure, Layout, Quiet};
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Captures to read: files, tar archives, folders (with subfolders) or patterns; `-` reads standard input. Blocks of
-    /// Prometheus's TSDB are read from object stores too: s3://BUCKET/PREFIX/, gs://, az://
+    /// Captures to read: files, tar archives, folders (with subfolders) or patterns; `-` reads standard input. URLs
+    /// such as s3://BUCKET/PREFIX/, gs:// and az:// read the blocks of Prometheus's TSDB below them
     #[arg(required = true, value_name = "CAPTURE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
 
-    /// Also read deleted series (tombstones) and deleted blocks (deletion-mark.json) of Prometheus, Thanos, Mimir or Cortex
+    /// Also read deleted series (tombstones) and deleted blocks (deletion-mark.json) of Prometheus, Thanos and Mimir
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) ignore_deletions: bool,
 

@@ -80,7 +80,8 @@ pub(crate) fn find(url: &str) -> Result<BucketBlocks, Failure> {
         let (parent, id) = split(folder.trim_end_matches('/'));
         let id = if folder.is_empty() { own_id } else { id };
         let has = |name: &str| files.contains_key(name);
-        if !is_block_id(id) && !(has(META) && has(INDEX)) {
+        let is_block = is_block_id(id) || has(META) && has(INDEX);
+        if !is_block {
             continue;
         }
         let mark = match has(DELETION_MARK) {

@@ -145,7 +145,7 @@ fn deleted_series_and_external_labels_of_a_bucket_are_read() {
     // Castagnoli over the tombstone.
     let index = fs::read(scene.object(&format!("{}/index", BLOCKS[0]))).unwrap();
     let toc = index.len() - 52;
-    let start = u64::from_be_bytes(index[toc + 8..toc + 16].try_into().unwrap()).next_multiple_of(16) / 16;
+    let start = u64::from_be_bytes(index[toc + 8..toc + 16].try_into().unwrap()).div_ceil(16);
     assert!(start < 0x4000);
     let mut stone = if start < 0x80 { vec![start as u8] } else { vec![start as u8 | 0x80, (start >> 7) as u8] };
     stone.extend(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01");

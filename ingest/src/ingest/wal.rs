@@ -268,8 +268,8 @@ impl<B: BlockSink> Ingest<B> {
         }
     }
 
-    /// Handles an error of a file. Returns the reason if the damage is skipped, and `None` if the file is truncated at the
-    /// end of a log, which is counted.
+    /// Handles an error of a file. Returns the reason if the damage is skipped, and `None` if the file is truncated at
+    /// the end of a log, which is counted.
     fn damage(
         &mut self,
         error: WalFileError,

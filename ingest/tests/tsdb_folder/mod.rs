@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report};
 
 use crate::canonical::{Labels, block_series};
-use crate::prometheus_tsdb::{Model, index};
+use crate::prometheus_tsdb::{Chunks, Labels as Pairs, Model, index};
 use crate::tsdb_numbers::{crc, uvarint, varint};
 
 /// Temporary folder with blocks and logs.
@@ -83,7 +83,7 @@ pub fn skipping() -> IngestOptions {
 }
 
 /// A series that is called `name`, with chunks.
-pub fn series(name: &str, chunks: &[(i64, i64)]) -> (Vec<(String, String)>, Vec<(i64, i64)>) {
+pub fn series(name: &str, chunks: &[(i64, i64)]) -> (Pairs, Chunks) {
     (vec![("__name__".to_owned(), name.to_owned())], chunks.to_vec())
 }
 

@@ -52,7 +52,7 @@ impl Symbols {
             checksum = crc32c::crc32c_append(checksum, &symbol);
             match std::str::from_utf8(&symbol) {
                 Ok(symbol) => symbols.text.push_str(symbol),
-                // It costs only the series that refer to it.
+                // Only the series that refer to this symbol are lost.
                 Err(_) => symbols.invalid.push(symbols.ends.len()),
             }
             symbols.ends.push(symbols.text.len());

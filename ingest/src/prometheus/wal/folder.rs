@@ -92,8 +92,8 @@ impl HeadFiles {
     }
 }
 
-/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint, or has the name of a log whose
-/// segments are gone and whose head chunks are left.
+/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint, or has the name of a log
+/// whose segments are gone and whose head chunks are left.
 #[must_use]
 pub fn is_wal(folder: &Path) -> bool {
     let is_chunks = folder.file_name().is_some_and(|name| name == CHUNKS_FOLDER || name == "chunks");

@@ -21,8 +21,8 @@ const ALLOCATED_LEN: u64 = 128 << 20;
 /// Maximum bytes of the length of a chunk.
 const MAX_LENGTH_LEN: usize = 5;
 
-/// Maximum length in bytes of the samples of a chunk that is searched for after a damaged one. Each possible start costs
-/// a checksum over the length that it claims.
+/// Maximum length in bytes of the samples of a chunk that is searched for after a damaged one. Each possible start
+/// costs a checksum over the length that it claims.
 const MAX_SEARCHED_LEN: usize = 16 << 10;
 
 /// Highest encoding of a chunk that is searched for. Prometheus 3 uses numbers up to 4.
@@ -176,8 +176,8 @@ fn fill<R: Read>(reader: &mut BufReader<R>, offset: u64) -> Result<&[u8], WalFil
     Ok(reader.buffer())
 }
 
-/// Finds the first chunk with a right checksum that starts at or after `from`, in the bytes of a file. Returns it with its
-/// start and its end.
+/// Finds the first chunk with a right checksum that starts at or after `from`, in the bytes of a file. Returns it with
+/// its start and its end.
 #[must_use]
 pub fn find_chunk(file: &[u8], from: usize) -> Option<(HeadChunk, Range<usize>)> {
     (from..file.len()).find_map(|start| {

@@ -15,7 +15,8 @@
 //! checksums are checked. [Head chunks][head] extend the times of series. Samples and chunks whose series is not
 //! defined are counted, as in Prometheus. Series without samples are counted too: their samples are in blocks.
 //!
-//! Series whose samples are all deleted are left out. Exemplars are skipped, and so are the snapshots of `chunk_snapshot.*`, whose contents are in the log.
+//! Series whose samples are all deleted are left out. Exemplars are skipped, and so are the snapshots of
+//! `chunk_snapshot.*`, whose contents are in the log.
 //!
 //! [wal]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/wal.md
 //! [head]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/head_chunks.md
