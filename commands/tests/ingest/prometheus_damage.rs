@@ -8,7 +8,7 @@ use chronoxide_format::view::BlockView;
 use serde_json::Value;
 
 use crate::canonical::Labels;
-use crate::prometheus_data::{Data, listed, run, stderr};
+use crate::prometheus_data::{Data, capture, copy, listed, run, stderr};
 
 /// A block of the committed data folder.
 const BLOCK: &str = "data/01M81D9J7RYD9HMB8NS58J452Z";
@@ -116,6 +116,29 @@ fn deleted_blocks_are_skipped_with_a_note_unless_deletions_are_ignored() {
     let (done, summary) = data.ingest("data", &["--ignore-deletions"]);
     assert_eq!((done.status.code(), stderr(&done).as_str()), (Some(0), ""));
     assert_eq!((data.series(), count(&summary, "inputs")), (listed(), 4));
+}
+
+#[test]
+fn deletions_leave_the_series_that_prometheus_leaves() {
+    let deleted = capture().with_file_name("prometheus-data-deleted");
+    let list = fs::read_to_string(deleted.join("series.jsonl")).unwrap();
+    let labels = |line: &str| serde_json::from_str::<Value>(line).unwrap()["labels"].take();
+    let left: BTreeSet<Labels> = list.lines().map(|line| serde_json::from_value(labels(line)).unwrap()).collect();
+    assert!(left.is_subset(&listed()));
+    assert_eq!(listed().len() - left.len(), 10);
+    for options in [&[][..], &["--window", "1h"]] {
+        let data = Data::new();
+        copy(&deleted.join("data"), &data.path("deleted"));
+        let (done, summary) = data.ingest("deleted", options);
+        assert_eq!((done.status.code(), stderr(&done).as_str()), (Some(0), ""));
+        assert_eq!(data.series(), left, "{options:?}");
+        // A series counts in each block from which it is deleted.
+        assert_eq!(summary["input"]["tsdb"]["deleted_series"].as_u64(), Some(24));
+    }
+    let data = Data::new();
+    copy(&deleted.join("data"), &data.path("deleted"));
+    let (done, _) = data.ingest("deleted", &["--ignore-deletions"]);
+    assert_eq!((done.status.code(), data.series()), (Some(0), listed()));
 }
 
 /// Gives a block these external labels.

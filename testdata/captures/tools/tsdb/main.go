@@ -1,6 +1,6 @@
 // Writes a data folder with Prometheus's own TSDB, and lists the series of any data folder with it.
 //
-//	go run . write DIR [none|snappy|zstd] [st]
+//	go run . write DIR [none|snappy|zstd] [st] [deleted]
 //	go run . list DIR > series.jsonl
 //	go run . samples DIR
 //
@@ -142,12 +142,15 @@ func options() *tsdb.Options {
 
 func write(dir string, flags []string) {
 	options := options()
+	deletes := false
 	for _, flag := range flags {
 		switch flag {
 		case "none", "snappy", "zstd":
 			options.WALCompression = compression.Type(flag)
 		case "st":
 			options.EnableSTStorage = true
+		case "deleted":
+			deletes = true
 		default:
 			log.Fatalf("unknown flag %q", flag)
 		}
@@ -179,7 +182,31 @@ func write(dir string, flags []string) {
 	}
 	// This one stays in the log of out-of-order samples.
 	late(ctx, db, hours*hour)
+	if deletes {
+		deleteSome(ctx, db)
+	}
 	check(db.Close())
+}
+
+// Deletes series wholly and in part, in blocks and in the head.
+func deleteSome(ctx context.Context, db *tsdb.DB) {
+	for _, one := range []struct {
+		from, to    int64
+		name, value string
+	}{
+		{math.MinInt64, math.MaxInt64, "instance", "a:9090"},
+		{start, start + 3*hour, "code", "404"},
+		{start + 5*hour, start + 10*hour, "code", "500"},
+		{math.MinInt64, math.MaxInt64, "pod", "pod-13"},
+		{math.MinInt64, math.MaxInt64, "pod", "pod-03"},
+		{math.MinInt64, start + hour + hour/2 + 10*step, "pod", "pod-04"},
+		{start + hour/2, start + hour - 1, "pod", "pod-01"},
+		{math.MinInt64, math.MaxInt64, "service.name", "cart"},
+		{math.MinInt64, math.MaxInt64, "hour", "3"},
+		{math.MinInt64, math.MaxInt64, "hour", "7"},
+	} {
+		check(db.Delete(ctx, one.from, one.to, labels.MustNewMatcher(labels.MatchEqual, one.name, one.value)))
+	}
 }
 
 // Appends samples out of order: 25 minutes late, of a series that has no other samples.

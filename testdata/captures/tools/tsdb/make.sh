@@ -39,3 +39,5 @@ capture() {
 capture prometheus-data snappy
 # The same with zstd records and start times, which have other types of records.
 capture prometheus-data-st zstd st
+# With deletions in tombstones of the blocks and in the log.
+capture prometheus-data-deleted zstd deleted
