@@ -9,8 +9,8 @@ use chronoxide_ingest::SeriesSink;
 use chronoxide_ingest::prometheus::proto::{ExpositionError, decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::remote_write::{decode_remote_write, looks_like_remote_write};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TextError, TimestampUnit, looks_like_text};
-use chronoxide_ingest::prometheus::tsdb::TsdbIndex;
-use chronoxide_ingest::prometheus::wal::{Head, HeadChunks, HeadError, Segment};
+use chronoxide_ingest::prometheus::tsdb::{TsdbError, TsdbIndex, parse_tombstones};
+use chronoxide_ingest::prometheus::wal::{Head, HeadChunks, HeadError, Segment, find_chunk};
 use chronoxide_testkit::fuzzing::program::Program;
 
 /// One byte of options, then exposition text: each line is taken whole or not at all, and a broken one changes nothing
@@ -123,7 +123,8 @@ fn literal(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The index of a block: read or refused, with every series whole, and in the same way twice.
+/// The index of a block: read or refused, with every series whole, and in the same way twice. After a damaged series,
+/// reading goes on behind it.
 ///
 /// # Panics
 /// If a promise of the decoder is broken.
@@ -139,7 +140,10 @@ pub fn tsdb_index(bytes: &[u8]) {
                     Ok(false) => break String::new(),
                     Err(error) => {
                         assert!(matches!(index.next_series(&mut taken), Ok(false)), "it goes on after an error");
-                        break error.to_string();
+                        if !matches!(&error, TsdbError::Block(error) if error.is_damage()) || index.resume().is_err() {
+                            break error.to_string();
+                        }
+                        assert!(index.offset() > before, "it stays at a damaged series");
                     }
                 }
             },
@@ -176,8 +180,8 @@ pub fn prometheus_proto(bytes: &[u8]) {
     }
 }
 
-/// One byte of options, then a segment of a write-ahead log, one record of it, or head chunks: read or refused, with
-/// every series whole, and in the same way twice.
+/// One byte of options, then a segment of a write-ahead log, one record of it, head chunks, or tombstones: read or
+/// refused, with every series whole, and in the same way twice. Reading may go on after damage.
 ///
 /// # Panics
 /// If a promise of the reader is broken.
@@ -189,8 +193,15 @@ pub fn tsdb_wal(bytes: &[u8]) {
     let window = (options & 4 != 0).then_some(std::num::NonZeroU64::new(3_600_000_000_000)).flatten();
     let read = || {
         let mut taken = Taken::default();
-        let mut head = Head::new(LabelPolicy::default(), window);
+        let goes_on = options & 8 != 0;
+        let mut head = Head::new(LabelPolicy::default(), window).skip_invalid_series(goes_on);
         let mut errors = Vec::new();
+        if options & 16 != 0 {
+            match parse_tombstones(content) {
+                Ok(tombstones) => head = head.without_deleted(tombstones),
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
         match options & 3 {
             0 => {
                 let mut segment = Segment::new(content, MAX_RECORD_LEN);
@@ -201,8 +212,22 @@ pub fn tsdb_wal(bytes: &[u8]) {
                             errors.extend(refusal(head.take_record(record, &mut taken)));
                         }
                         Ok(None) => break,
-                        Err(error) => errors.push(error.to_string()),
+                        Err(error) => {
+                            errors.push(error.to_string());
+                            assert!(errors.len() <= 2 * content.len() + 2, "it stays at a damaged record");
+                            if goes_on {
+                                segment.resume().expect("bytes in memory are readable");
+                            }
+                        }
                     }
+                }
+            }
+            1 if goes_on => {
+                let mut from = 0;
+                while let Some((chunk, place)) = find_chunk(content, from) {
+                    assert!(place.start >= from && place.end > place.start && place.end <= content.len());
+                    errors.extend(refusal(head.take_chunk(chunk, &mut taken)));
+                    from = place.end;
                 }
             }
             1 => match HeadChunks::open(content) {
