@@ -292,14 +292,14 @@ fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     })
 }
 
-/// Returns true if these bytes are the header of a member: it has the mark, and its checksum is right.
+/// Returns true if these bytes are the header of a member: it has the mark or, as in old archives, only a right checksum.
 fn is_header(head: &[u8; HEADER_LEN]) -> bool {
     let has_mark = head.get(MARK.0..).is_some_and(|rest| rest.starts_with(MARK.1));
     let header = tar::Header::from_byte_slice(head);
     // The field of the checksum counts as spaces.
     let sum: u32 =
         head.iter().enumerate().map(|(at, &byte)| if (148..156).contains(&at) { 32 } else { byte.into() }).sum();
-    has_mark && header.cksum().is_ok_and(|checksum| checksum == sum)
+    has_mark || header.cksum().is_ok_and(|checksum| checksum == sum)
 }
 
 /// Reader of a limited number of bytes, which counts the zeros at the end of what was read.

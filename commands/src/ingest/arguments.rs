@@ -168,9 +168,9 @@ Folders called NAME=VALUE, as DuckDB, Spark and Polars write partitions, are lab
 that label (unless --no-folder-labels). Names and values are decoded like URLs; __HIVE_DEFAULT_PARTITION__ is not a label.
 
 A data folder of Prometheus gives one block for each of its blocks, with the same window, and one block for its \
-write-ahead log and head chunks. lock, queries.active, *.tmp* folders and chunk_snapshot.* are skipped, and so are deleted \
-series and blocks (--ignore-deletions reads them). The members of tar archives are read as files of a folder. Other files of a folder \
-with an unrecognized format are skipped with a warning.
+write-ahead log and head chunks. lock, queries.active, *.tmp* folders and chunk_snapshot.* are skipped, and so are \
+deleted series and blocks (--ignore-deletions reads them). The members of tar archives are read as files of a folder. \
+Other files of a folder with an unrecognized format are skipped with a warning.
 
 Near --memory-limit, a new block begins. With a folder as output, a series that recurs later is in two blocks, and \
 chronoxide-compact merges them. With a file as output, the blocks wait in a temporary file beside it and are merged at \

@@ -135,8 +135,8 @@ fn matches(pattern: &str, interruption: &Interruption, inputs: &mut Inputs) -> R
 fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, inputs: &mut Inputs) -> Result<(), Failure> {
     let is_log = is_wal(path);
     if !path.is_dir() || is_block(path) || is_log {
-        // A log that was deleted may have left head chunks.
-        if path != Path::new("-") && !is_log {
+        // In a folder, an error of one input does not end the run. A log that was deleted may have left head chunks.
+        if path != Path::new("-") && folder.is_none() && !is_log {
             // Fail now instead of after hours of reading earlier inputs.
             fs::metadata(path).map_err(|error| {
                 let name = path.display();
@@ -149,7 +149,7 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
             })?;
         }
         // Opening a pipe waits for a writer. Only a pipe that is an argument is expected to have one.
-        if folder.is_some() && !path.is_dir() && !path.is_file() && !is_log {
+        if folder.is_some() && path.exists() && !path.is_dir() && !path.is_file() {
             let name = path.display().to_string();
             tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: skipped: not a file", shown(&name)));
             return Ok(());
@@ -165,10 +165,18 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
         inputs.all.push(Input { path, folder, bucket_block: None, wildcards: Vec::new() });
         return Ok(());
     }
-    let folder = folder.unwrap_or(path);
-    let unreadable = |error| Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()));
+    let names = match names_in(path) {
+        Ok(names) => names,
+        // The run counts it as an input that cannot be read.
+        Err(_) if folder.is_some() => {
+            inputs.all.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned), bucket_block: None });
+            return Ok(());
+        }
+        Err(error) => return Err(Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()))),
+    };
+    let (is_named, folder) = (folder.is_none(), folder.unwrap_or(path));
     let (mut entries, mut has_blocks) = (Vec::new(), false);
-    for name in names_in(path).map_err(unreadable)? {
+    for name in names {
         let entry = path.join(name);
         let is_hidden = entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let is_block = entry.extension().is_some_and(|extension| extension == "cx");
@@ -180,12 +188,14 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
     }
     if entries.is_empty() {
         let name = path.display().to_string();
-        if has_blocks {
+        if has_blocks && is_named {
             let message =
                 format!("{name}: no captures in this folder, only blocks (use chronoxide-compact to merge blocks)");
             return Err(Failure::new(Exit::Unsupported, message));
         }
-        tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: no captures in this folder", shown(&name)));
+        if !has_blocks {
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: no captures in this folder", shown(&name)));
+        }
     }
     entries.sort();
     let wal = path.join(WAL_FOLDER);

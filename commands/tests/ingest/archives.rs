@@ -226,6 +226,10 @@ fn an_archive_that_ends_early_or_is_damaged_gives_what_comes_before() {
     scene.write("in/bad.tar", &broken);
     scene.write("in/other.prom", b"other 1\n");
     assert_exit(&scene.run(&["in/bad.tar"]), 3, "in/bad.tar: damaged archive: ");
+    // The first header.
+    broken[10] ^= 1;
+    scene.write("first.tar", &broken);
+    assert_exit(&scene.run(&["first.tar"]), 3, "first.tar: damaged archive: ");
     for arguments in [&["in/bad.tar", "--skip-bad-records"][..], &["in"]] {
         assert_exit(&scene.run(arguments), 6, "in/bad.tar: damaged archive: ");
         assert_eq!(scene.series_count(), if arguments.len() == 1 { 6 } else { 5 });

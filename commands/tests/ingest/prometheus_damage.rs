@@ -86,6 +86,19 @@ fn a_damaged_log_of_a_folder_costs_no_block() {
     assert!(stderr(&done).contains("wal: segment 00000005 is missing\n"), "{}", stderr(&done));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_and_a_folder_of_blocks_end_no_run_of_a_folder() {
+    let data = Data::new();
+    std::os::unix::fs::symlink("/nothing/there", data.path("data/link")).unwrap();
+    fs::create_dir(data.path("data/old")).unwrap();
+    fs::write(data.path("data/old/week.cx"), "x").unwrap();
+    let (done, summary) = data.ingest("data", &[]);
+    assert_eq!(done.status.code(), Some(6), "{}", stderr(&done));
+    assert!(stderr(&done).contains("data/link: cannot open: No such file"), "{}", stderr(&done));
+    assert_eq!((data.series(), count(&summary, "failed_inputs")), (listed(), 1));
+}
+
 #[test]
 fn head_chunks_without_a_log_are_counted() {
     for remains in [false, true] {
