@@ -134,8 +134,7 @@ impl Fields {
         // Room for one more, so that the error has a number of fields.
         ends.resize(max_count + 1, 0);
         let (mut text_len, mut count) = (0, 0);
-        loop {
-            let (Some(text), Some(free)) = (text.get_mut(text_len..), ends.get_mut(count..)) else { break };
+        while let (Some(text), Some(free)) = (text.get_mut(text_len..), ends.get_mut(count..)) {
             let (result, read, written, ended) = reader.read_record(bytes, text, free);
             bytes = bytes.get(read..).unwrap_or_default();
             (text_len, count) = (text_len + written, count + ended);

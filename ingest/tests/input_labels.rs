@@ -48,6 +48,7 @@ fn series_get_the_labels_of_their_input_unless_they_have_them() {
         "__name__=down instance=a zone=own",
         "__name__=up instance=c",
         "__name__=down",
+        "instance=c",
         "__name__=up",
         "__name__=named job=x instance=d",
         "__name__=up instance=d",

@@ -17,8 +17,8 @@ use crate::{Exit, Failure, Layout, Quiet};
 ///
 /// Reads OTLP requests (JSON or protobuf, from the Collector's file exporter, object stores or queues), Prometheus
 /// exposition text and protobuf, OpenMetrics, remote-write requests, Prometheus data folders, blocks and write-ahead
-/// logs, responses of the series API, and tables of series as Parquet files or Arrow IPC. Inputs may be compressed with
-/// zstd or gzip. Writes the labels of each distinct series to one or more blocks.
+/// logs, responses of the series API, and tables of series as Parquet files, Arrow IPC or CSV. Inputs may be compressed
+/// with zstd or gzip. Writes the labels of each distinct series to one or more blocks.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {

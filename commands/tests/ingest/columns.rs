@@ -86,3 +86,61 @@ fn exit_codes_tell_what_is_wrong() {
         assert!(!stderr.contains("panicked"), "{name}: {stderr}");
     }
 }
+
+#[test]
+fn a_bad_value_costs_its_row_with_skip_bad_records() {
+    let rows = tables::rows(&mut Random::new(43), 50);
+    let folder = tempfile::tempdir().unwrap();
+    let batches = [batch(&rows, Shape::Utf8)];
+    let count = |content: &[u8]| content.windows(9).filter(|bytes| bytes == b"long-name").count();
+    for (name, mut content) in [
+        ("bad.parquet", tables::parquet(&batches, WriterProperties::builder().set_dictionary_enabled(false).build())),
+        ("bad.arrow", tables::file(&batches, IpcWriteOptions::default())),
+    ] {
+        assert!(count(&content) >= 50);
+        let at = content.windows(9).position(|bytes| bytes == b"long-name").unwrap();
+        content[at] = 0xff;
+        fs::write(folder.path().join(name), content).unwrap();
+        let output = run(folder.path(), &[name, "-o", "out.cx", "--force"], None);
+        assert_eq!(output.status.code(), Some(3), "{name}");
+        let output = run(folder.path(), &[name, "-o", "out.cx", "--force", "--json", "--skip-bad-records"], None);
+        assert_eq!(output.status.code(), Some(6), "{name}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("skipped row 1: the value in column \"pod\" is not valid UTF-8"), "{stderr}");
+        let summary = summary(&output);
+        assert_eq!(summary["input"]["skipped"]["broken_rows"], 1, "{name}");
+        assert_eq!(summary["series"], distinct(&rows[1..].to_vec()).len() as u64, "{name}");
+    }
+}
+
+#[test]
+fn a_block_of_parquet_common_has_the_series_of_its_labels_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("block")).unwrap();
+    let text = |cells: [Option<&str>; 2]| tables::column(&cells, Shape::Utf8);
+    let bytes =
+        || -> arrow_array::ArrayRef { std::sync::Arc::new(arrow_array::BinaryArray::from(vec![&b"\0"[..]; 2])) };
+    let labels = vec![
+        ("l___name__", text([Some("up"), Some("down")])),
+        ("l_job", text([Some("a"), None])),
+        ("s_col_indexes", bytes()),
+    ];
+    let chunks = vec![("s_data_0", bytes()), ("s_data_1", bytes())];
+    for (name, columns) in [("0.labels.parquet", labels), ("0.chunks.parquet", chunks)] {
+        let table = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+        let content = tables::parquet(&[table], WriterProperties::default());
+        fs::write(folder.path().join("block").join(name), content).unwrap();
+    }
+    let output = run(folder.path(), &["block", "-o", "out.cx"], None);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(stderr.matches("warning").count(), 1, "{stderr}");
+    assert!(stderr.contains("0.chunks.parquet: no series"), "{stderr}");
+    let block = fs::read(folder.path().join("out.cx")).unwrap();
+    let series = crate::canonical::block_series(&block);
+    let expected = tables::Rows::from([
+        [("__name__", "up"), ("job", "a")].map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        [("__name__".to_owned(), "down".to_owned())].into(),
+    ]);
+    assert_eq!(distinct(&series), distinct(&expected));
+}

@@ -33,14 +33,11 @@ impl<B: BlockSink> Assembler<B> {
         }
     }
 
-    /// Adds the labels of the input to the current series, whose labels are complete. A series without labels remains
-    /// one, and is skipped.
+    /// Adds the labels of the input to the current series, whose labels are complete. It may have none itself: all
+    /// columns of a table may be in its path.
     #[inline]
     pub(super) fn add_input_labels(&mut self) {
         let Self { input, labels, metric, point, .. } = self;
-        if labels.is_empty() {
-            return;
-        }
         for label in &*input {
             if point.position(label.key).is_none() && !metric.iter().any(|other| other.key == label.key) {
                 labels.push(*label);

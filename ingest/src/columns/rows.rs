@@ -63,7 +63,7 @@ impl<E> From<ColumnsError> for RowsError<E> {
 /// Column of labels of a batch.
 enum Cells {
     Texts(Texts),
-    Entries(Entries),
+    Entries(Box<Entries>),
     /// Not text, and ignored.
     Nothing,
 }
@@ -137,7 +137,7 @@ impl Rows {
         for (column, state) in labels.iter().zip(states) {
             let array = batch.columns().get(column.position).ok_or_else(other_type)?;
             let cells = match &column.content {
-                Content::Entries => Cells::Entries(Entries::new(array).ok_or_else(other_type)?),
+                Content::Entries => Cells::Entries(Box::new(Entries::new(array).ok_or_else(other_type)?)),
                 Content::Text => Cells::Texts(Texts::new(array).ok_or_else(other_type)?),
                 &Content::Field(field) => {
                     let structs = array.as_struct_opt().ok_or_else(other_type)?;

@@ -98,7 +98,7 @@ impl LabelColumns {
                 (_, data_type) if is_group(data_type) && (!has_labels || name == LABELS) => {
                     let before = columns.labels.len();
                     columns.push_group(position, name, data_type, layout.rank_of_entries(name));
-                    if has_labels && !columns.labels.iter().take(before).all(|column| is_text_column(column)) {
+                    if has_labels && !columns.labels.iter().take(before).all(is_text_column) {
                         return Err(SchemaError::DuplicateColumn { name: name.clone() });
                     }
                 }

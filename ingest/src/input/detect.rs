@@ -308,6 +308,13 @@ impl Scan<'_> {
                 (b"data", Some(b'[' | b'n')) => return Ok((Format::SeriesJson, Framing::Response)),
                 // Some servers of this API add fields before the data, for example whether it is partial.
                 _ if has_status => return Ok((Format::SeriesJson, Framing::Response)),
+                // A label without a value.
+                (_, Some(b'n')) if self.rest.starts_with(b"ull") => {
+                    self.rest = self.rest.get(3..).unwrap_or_default();
+                    if self.token() != Some(b',') {
+                        return series;
+                    }
+                }
                 (b"resourceLogs" | b"resourceSpans" | b"resourceProfiles", _) => {
                     return Err("OTLP data, but not metrics");
                 }
@@ -346,6 +353,9 @@ mod tests {
             (r#"{"data":"[","status":"success"}"#, LINES),
             (r#"{"a\"":"}\\","resourceMetrics":"no"}"#, OTLP),
             (r#"{"a":"cut off"#, LINES),
+            (r#"{"a":null,"b":"c"}"#, LINES),
+            (r#"{"a":null}"#, LINES),
+            (r#"{"a":null,"b":1}"#, Err("JSON, but neither OTLP metrics nor series")),
             ("[]", ARRAY),
             ("\n[\n{", ARRAY),
             ("[{\"a\":\"b\"},", ARRAY),
