@@ -216,7 +216,8 @@ pub enum IngestError {
 }
 
 impl IngestError {
-    /// Returns true if another input may be readable: the error comes from the bytes of one input, or from reading them.
+    /// Returns true if another input may be readable: the error comes from the bytes of one input, or from reading
+    /// them.
     #[must_use]
     pub fn is_of_input(&self) -> bool {
         match self {

@@ -1,9 +1,9 @@
 //! Series as JSON objects of label names and values, as in responses of Prometheus's series API.
 //!
-//! If an object has a name twice, the last value wins, as in most JSON readers. A number in the field `series_ref`, which
-//! exports of blocks have, is not a label. The labels may be an object in the field `metric`, as in exports of
-//! VictoriaMetrics and in results of queries, or `labels`, as in exports of blocks; of the fields after it only the times
-//! are read.
+//! If an object has a name twice, the last value wins, as in most JSON readers. A number in the field `series_ref`,
+//! which exports of blocks have, is not a label. The labels may be an object in the field `metric`, as in exports of
+//! VictoriaMetrics and in results of queries, or `labels`, as in exports of blocks; of the fields after it only the
+//! times are read.
 //!
 //! ```
 //! use chronoxide_ingest::{SeriesSink, series_json::decode_series_json};

@@ -292,7 +292,8 @@ fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     })
 }
 
-/// Returns true if these bytes are the header of a member: it has the mark or, as in old archives, only a right checksum.
+/// Returns true if these bytes are the header of a member: it has the mark or, as in old archives, only a right
+/// checksum.
 fn is_header(head: &[u8; HEADER_LEN]) -> bool {
     let has_mark = head.get(MARK.0..).is_some_and(|rest| rest.starts_with(MARK.1));
     let header = tar::Header::from_byte_slice(head);

@@ -169,7 +169,8 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
         Ok(names) => names,
         // The run counts it as an input that cannot be read.
         Err(_) if folder.is_some() => {
-            inputs.all.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned), bucket_block: None });
+            let (path, folder) = (path.to_owned(), folder.map(Path::to_owned));
+            inputs.all.push(Input { path, folder, bucket_block: None, wildcards: Vec::new() });
             return Ok(());
         }
         Err(error) => return Err(Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()))),

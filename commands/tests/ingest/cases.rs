@@ -1,7 +1,7 @@
 //! Cases from reports of users of other programs and from real files: `testdata/cases`.
 //!
-//! A folder holds the inputs of a case and `case.txt`: where it comes from, why it has its result, the command, its exit
-//! code, and the series of its output.
+//! A folder holds the inputs of a case and `case.txt`: where it comes from, why it has its result, the command, its
+//! exit code, and the series of its output.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -90,11 +90,11 @@ pub(crate) enum Framing {
 /// Description of content with an unsupported format.
 pub(super) type Found = &'static str;
 
-/// JSON whose first field that is not text is no field of a known format.
+/// JSON whose first field that is not text is unknown.
 const OTHER_JSON: Found = "JSON, but neither OTLP metrics nor series";
 
-/// Returns the reason why content that was found in a folder, beside captures, is no capture: JSON objects of texts are
-/// frequent, and are series only if they have a metric name.
+/// Returns the reason why content that was found in a folder is not a capture: JSON objects of texts are frequent, and
+/// are series only if they have a metric name.
 pub(super) fn foreign(head: &[u8], format: Format) -> Option<Found> {
     let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
     if format == Format::SeriesJson && has(b"\"resultType\"") {

@@ -75,7 +75,7 @@ pub(super) fn next_field(source: &mut Source, max_len: usize, buffer: &mut Vec<u
             })
         }
         Some(_) => {
-            // Other content, which is no family for the decoder either.
+            // The decoder says what is wrong.
             append(source, 1, buffer)?;
             skip(source, u64::MAX)?;
             Ok(Found::Whole)

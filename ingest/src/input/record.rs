@@ -69,8 +69,8 @@ const MAX_HEAD_LEN: usize = 4 << 20;
 
 impl Records {
     /// Creates a reader. Without a format, it is detected by the first records. Bytes before the first record of a file
-    /// with records on lines are skipped and reported as [`CutStart`](RecordContent::CutStart). Records of more than `max_len` bytes are
-    /// skipped and reported as [`TooLong`](RecordContent::TooLong).
+    /// with records on lines are skipped and reported as [`CutStart`](RecordContent::CutStart). Records of more than
+    /// `max_len` bytes are skipped and reported as [`TooLong`](RecordContent::TooLong).
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Records {
         Self::open(source, format, max_len, false)
     }
 
-    /// Creates a reader of an input that was found in a folder: JSON without metric names is no capture.
+    /// Creates a reader of an input that was found in a folder: JSON without metric names is not a capture.
     ///
     /// # Errors
     ///
@@ -239,7 +239,7 @@ impl Records {
 }
 
 /// Finds the first record of content that begins with damaged bytes. Returns also the number of NUL bytes that were
-/// passed over.
+/// skipped.
 fn damaged_start(source: &mut Source, max_len: usize) -> Result<(Option<Start>, u64), IngestError> {
     let nul_count = source.pass_nul_bytes()?;
     loop {

@@ -25,7 +25,7 @@ const REQUEST_STARTS: [&[u8]; 2] = [br#"{"resourceMetrics""#, br#"{"resource_met
 /// Length-prefixed messages in a row that no other content has.
 const MIN_FRAMES: usize = 2;
 
-/// Records, the first of which begins after damaged bytes, or is damaged.
+/// Start of records. It is after damaged bytes, or its first record is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     pub(super) format: Format,
@@ -64,8 +64,8 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
     None
 }
 
-/// Finds the first length-prefixed message, if the bytes before it are not one. Returns `None` if the content begins with
-/// a message, or if no messages follow each other. The content ends with the head if `is_all`.
+/// Finds the first length-prefixed message, if the bytes before it are not one. Returns `None` if the content begins
+/// with a message, or if no messages follow each other. The content ends with the head if `is_all`.
 pub(super) fn find_frames(head: &[u8], is_all: bool) -> Option<Start> {
     let nul_count = nul_count(head);
     if detect(head).is_ok() && nul_count < MIN_NUL_BYTES {

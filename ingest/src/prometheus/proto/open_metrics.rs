@@ -1,7 +1,7 @@
 //! Messages of OpenMetrics as protobuf: families of a `MetricSet`.
 //!
-//! Each point gives the series that the text of the same point has: `_total` of a counter, `_bucket`, `_count` and `_sum`
-//! of a histogram, and so on.
+//! Each point gives the series that the text of the same point has: `_total` of a counter, `_bucket`, `_count` and
+//! `_sum` of a histogram, and so on.
 
 use super::MetricSeries;
 use super::error::{ExpositionError, FamilyError};

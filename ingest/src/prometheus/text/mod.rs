@@ -109,8 +109,8 @@ impl TextDecoder {
         Self { unit, is_open_metrics: unit == TimestampUnit::Seconds, ..Self::default() }
     }
 
-    /// Returns true if the text is OpenMetrics and its last line, `# EOF`, was not read: lines before it may be missing.
-    /// Without the format, exemplars, start times and fractions of timestamps show that it is OpenMetrics.
+    /// Returns true if the text is OpenMetrics and its last line, `# EOF`, was not read: lines before it may be
+    /// missing. Without the format, exemplars, start times and fractions of timestamps show that it is OpenMetrics.
     #[must_use]
     pub fn lacks_end(&self) -> bool {
         self.is_open_metrics && !self.is_at_end

@@ -141,7 +141,10 @@ impl Head {
                     self.counts.samples += 1;
                     match milliseconds.checked_mul(MILLISECOND) {
                         Some(time) => self.extend(position, time, sink),
-                        None => Ok(self.extend_without_time(position)),
+                        None => {
+                            self.extend_without_time(position);
+                            Ok(())
+                        }
                     }
                 }
                 None => {
