@@ -16,6 +16,8 @@
 //! | [`series_json`] | JSON objects of label names and values |
 //! | `series_csv` | records of CSV |
 //! | [`columns`] | rows of Parquet files and Arrow IPC |
+//! | `surrogates` | escapes of JSON that are half of a character |
+//! | `invalid` | texts of JSON that are not UTF-8 |
 //! | `parts` | parts of decoded records, which threads give to each other |
 //! | `decode` | decoding of records of any format |
 //! | [`assemble`] | points to labels, series to windows and blocks |

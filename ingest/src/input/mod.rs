@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `source` | [`Source`], a file or standard input, decompressed, that knows its position |
 //! | `detect` | detection of [`Format`] and framing |
+//! | `content` | decompression, frame by frame |
 //! | `start` | first record of content that begins with cut or damaged bytes |
 //! | `record` | [`Records`], the records of an input |
 //! | `found` | results of reading a record |
