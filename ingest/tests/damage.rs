@@ -282,7 +282,7 @@ fn a_file_that_begins_within_a_record_or_with_nul_bytes_is_read_from_its_next_re
         ("messages of protobuf", proto(b"a")[17..].to_vec(), &frames),
         ("messages of JSON", frame(json("a").as_bytes())[9..].to_vec(), &framed),
         ("series", b"me__\":\"a\"}\n".to_vec(), b"{\"__name__\":\"b\"}\n{\"__name__\":\"c\"}\n"),
-        ("text", b"\xff{} 1\n".to_vec(), b"b 1\nc 1\n"),
+        ("text", b"\xff{} 1\n".to_vec(), b"b 1\nc{k=\"1\"} 1\n"),
     ] {
         let rest = if what == "lines of JSON" { [rest, b"\n".to_vec()].concat() } else { rest };
         for (damage, start) in [("a rest", rest), ("NUL bytes", vec![0; 1_000]), ("many NUL bytes", vec![0; 200_001])] {
@@ -294,6 +294,23 @@ fn a_file_that_begins_within_a_record_or_with_nul_bytes_is_read_from_its_next_re
             assert!(report.is_partial(false) && !report.is_partial(true), "{what}, {damage}");
             let warning = report.warnings[0].to_string();
             assert!(warning.contains("the start is cut off or damaged"), "{what}, {damage}: {warning}");
+        }
+    }
+}
+
+#[test]
+fn nul_bytes_within_a_file_cost_no_line() {
+    for (what, first, second) in [
+        ("series", "{\"__name__\":\"a\"}\n", "{\"__name__\":\"b\"}\n"),
+        ("text", "# TYPE a gauge\na 1\na{k=\"1\"} 1\n", "b 1\n"),
+    ] {
+        for count in [1, 1_000, 300_000] {
+            let content = [first.as_bytes(), &vec![0; count], second.as_bytes()].concat();
+            let (found, report) = names(&content, skipping(None)).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(found.contains("a") && found.contains("b"), "{what}, {count} NUL bytes: {found:?}");
+            assert_eq!(report.skipped.broken_records, 1, "{what}, {count} NUL bytes");
+            let error = names(&content, IngestOptions::default()).unwrap_err();
+            assert!(matches!(error, IngestError::Record { .. }), "{what}, {count} NUL bytes: {error}");
         }
     }
 }

@@ -6,6 +6,9 @@ use crate::error::IngestError;
 
 /// Reads the next line into `buffer`, without its newline, if it has at most `max_len` bytes.
 pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    if nul_bytes(source, max_len, buffer)? {
+        return Ok(Found::Whole);
+    }
     let mut is_too_long = false;
     let mut has_bytes = false;
     loop {
@@ -36,5 +39,20 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
                 () => Found::Whole,
             });
         }
+    }
+}
+
+/// Reads NUL bytes at the start of a line into `buffer`, at most `max_len`. They are a record of their own, which is
+/// malformed: a file that was truncated while a program wrote to it has them before a line that is whole.
+fn nul_bytes(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<bool, IngestError> {
+    let mut has_some = false;
+    loop {
+        let count = source.fill()?.iter().take_while(|&&byte| byte == 0).count();
+        if count == 0 {
+            return Ok(has_some);
+        }
+        has_some = true;
+        buffer.resize(max_len.min(buffer.len() + count), 0);
+        source.consume(count);
     }
 }

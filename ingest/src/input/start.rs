@@ -13,11 +13,8 @@ use super::source::MIN_NUL_BYTES;
 use crate::otlp::looks_like_request;
 use crate::prometheus::text::are_lines_of_text;
 
-/// Maximum number of lines before the first whole JSON object.
+/// Maximum number of lines before the first record. The headers of an HTTP response are as many.
 const MAX_DAMAGED_LINES: usize = 16;
-
-/// Maximum number of lines before exposition text. Prose has lines that look like samples.
-const MAX_DAMAGED_TEXT_LINES: usize = 3;
 
 /// First bytes of lines with OTLP requests.
 const REQUEST_STARTS: [&[u8]; 2] = [br#"{"resourceMetrics""#, br#"{"resource_metrics""#];
@@ -55,7 +52,7 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
                 return Some(Start { format, framing: Framing::Lines, offset });
             }
             let rest = head.get(start..).unwrap_or_default();
-            if number <= MAX_DAMAGED_TEXT_LINES && are_lines_of_text(rest) {
+            if number <= MAX_DAMAGED_LINES && are_lines_of_text(rest) {
                 return Some(Start { format: Format::PrometheusText, framing: Framing::Lines, offset: start });
             }
         }
@@ -215,11 +212,14 @@ mod tests {
         }
         let text = |at| Some((Format::PrometheusText, at));
         assert_eq!(find("up{a=\"\u{fffd}\nup{a=\"b\"} 1\nup{a=\"c\"} 1\n".to_owned()), text(7 + 3));
-        assert_eq!(find("\0\0\0up 1\nup 2\n".to_owned()), text(3));
+        assert_eq!(find("\0\0\0up{a=\"b\"} 1\nup 2\n".to_owned()), text(3));
+        let headers = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: now\r\n\r\n";
+        assert_eq!(find(format!("{headers}# TYPE up gauge\nup 1\nup{{a=\"b\"}} 1\n")), text(headers.len()));
         for unknown in [
             "A title\n\nSome words about `up`.\nup 1\nup 2\nand more words.\n",
             "x\n{\"level\":\"info\",\"message\":\"m\"}\n{\"level\":\"info\",\"message\":\"n\"}\n",
             "[mysqld]\nport 3306\nuser mysql\n",
+            "[limits]\nport 3306\nmax 5\n",
             "{\n  \"resourceMetrics\": [\n  {}\n]}\n",
             "{\"a\":\n{\"resource\":[]}\n}\n",
             "up 1\nup 2\nbroken\n",

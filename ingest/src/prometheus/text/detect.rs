@@ -31,20 +31,26 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     decisive_count > 0
 }
 
-/// Returns true if all lines of content are exposition text, or comments, and at least two are samples. The last line
-/// may be truncated.
+/// Returns true if all lines of content are exposition text, or comments, at least two are samples, and one has labels or
+/// metadata: settings of programs are names with numbers too. The last line may be truncated.
 pub(crate) fn are_lines_of_text(content: &[u8]) -> bool {
-    let (mut sample, mut sample_count) = (Sample::default(), 0);
+    let (mut sample, mut sample_count, mut is_certain) = (Sample::default(), 0, false);
     content.split_inclusive(|&byte| byte == b'\n').all(|line| {
         match Line::parse(line.trim_ascii_end(), TimestampUnit::ByShape, &mut sample) {
             Ok(Line::Sample) => {
                 sample_count += 1;
+                is_certain |= sample.labels().count() > 1;
                 true
             }
-            Ok(_) => true,
+            Ok(Line::Metadata(..) | Line::End) => {
+                is_certain = true;
+                true
+            }
+            Ok(Line::Comment) => true,
             Err(_) => !line.ends_with(b"\n"),
         }
     }) && sample_count >= 2
+        && is_certain
 }
 
 #[cfg(test)]
