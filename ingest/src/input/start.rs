@@ -212,9 +212,10 @@ mod tests {
         }
         let text = |at| Some((Format::PrometheusText, at));
         assert_eq!(find("up{a=\"\u{fffd}\nup{a=\"b\"} 1\nup{a=\"c\"} 1\n".to_owned()), text(7 + 3));
-        assert_eq!(find("\0\0\0up{a=\"b\"} 1\nup 2\n".to_owned()), text(3));
+        let nul = "\0".repeat(MIN_NUL_BYTES);
+        assert_eq!(find(format!("{nul}up{{a=\"b\"}} 1\nup 2\n")), text(MIN_NUL_BYTES));
         let headers = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: now\r\n\r\n";
-        assert_eq!(find(format!("{headers}# TYPE up gauge\nup 1\nup{{a=\"b\"}} 1\n")), text(headers.len()));
+        assert_eq!(find(format!("{headers}# TYPE up gauge\nup 1\nup{{a=\"b\"}} 1\n")), text(headers.len() - 2));
         for unknown in [
             "A title\n\nSome words about `up`.\nup 1\nup 2\nand more words.\n",
             "x\n{\"level\":\"info\",\"message\":\"m\"}\n{\"level\":\"info\",\"message\":\"n\"}\n",

@@ -17,7 +17,7 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     let mut decisive_count = 0;
     for line in head.split_inclusive(|&byte| byte == b'\n') {
         let is_cut = !line.ends_with(b"\n");
-        match Line::parse(line.trim_ascii_end(), TimestampUnit::ByShape, &mut sample) {
+        match Line::parse(text_of(line), TimestampUnit::ByShape, &mut sample) {
             Ok(Line::Comment) => {}
             Ok(Line::End) => return true,
             Ok(Line::Metadata(..) | Line::Sample) => decisive_count += 1,
@@ -36,7 +36,7 @@ pub fn looks_like_text(head: &[u8]) -> bool {
 pub(crate) fn are_lines_of_text(content: &[u8]) -> bool {
     let (mut sample, mut sample_count, mut is_certain) = (Sample::default(), 0, false);
     content.split_inclusive(|&byte| byte == b'\n').all(|line| {
-        match Line::parse(line.trim_ascii_end(), TimestampUnit::ByShape, &mut sample) {
+        match Line::parse(text_of(line), TimestampUnit::ByShape, &mut sample) {
             Ok(Line::Sample) => {
                 sample_count += 1;
                 is_certain |= sample.labels().count() > 1;
@@ -51,6 +51,12 @@ pub(crate) fn are_lines_of_text(content: &[u8]) -> bool {
         }
     }) && sample_count >= 2
         && is_certain
+}
+
+/// Returns a line without its end, and without NUL bytes before it: a file that was truncated has them, see `lines`.
+fn text_of(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|&byte| byte != 0).unwrap_or(line.len());
+    line.get(start..).unwrap_or_default().trim_ascii_end()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-"""Writes the same series as tables of Polars, DuckDB and pyarrow into a folder: python3 make.py FOLDER"""
+"""Writes the same series as tables of Polars, DuckDB and pyarrow into a folder: python3 write.py FOLDER"""
 
 import os
 import sys
@@ -60,4 +60,6 @@ options = {"partition_cols": ["zone"], "basename_template": "{i}.parquet", "exis
 pyarrow.parquet.write_to_dataset(table, "pyarrow-partitions", metadata_collector=collected, **options)
 parts = table.drop_columns("zone").schema
 pyarrow.parquet.write_metadata(parts, "pyarrow-partitions/_common_metadata")
+# Threads write the files in any order.
+collected.sort(key=lambda part: part.row_group(0).column(0).file_path)
 pyarrow.parquet.write_metadata(parts, "pyarrow-partitions/_metadata", metadata_collector=collected)
