@@ -1,7 +1,6 @@
 //! Blocks of Prometheus's TSDB in object stores: [`BucketBlock`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -177,30 +176,18 @@ impl BucketBlock {
     ///
     /// As [`Ingest::read_tsdb_files`].
     pub(crate) fn read<B: BlockSink>(&self, ingest: &mut Ingest<B>, name: &str) -> Result<(), IngestError> {
-        let unreadable = |file: &str, error: StoreError| IngestError::TsdbBlock {
+        let unreadable = |file: &str, source: io::Error| IngestError::TsdbBlock {
             input: name.to_owned(),
-            source: TsdbBlockError::Open { path: PathBuf::from(file), source: io::Error::other(error) },
+            source: TsdbBlockError::Open { path: PathBuf::from(file), source },
         };
-        let read = |key: &str, max_len: u64| {
-            let mut content = Vec::new();
-            // An object may be missing if a compactor deleted it since it was listed.
-            let Some(object) = self.location.find(key)? else { return Ok(None) };
-            if object.byte_len > max_len {
-                return Ok(None);
-            }
-            self.location.download(key, object.byte_len, &mut content).map(|()| Some(content))
-        };
-        let mark = match &self.mark {
-            Some(key) => read(key, MAX_JSON_LEN).map_err(|error| unreadable(DELETION_MARK, error))?,
-            None => None,
-        };
+        let mark = self.mark.as_deref().map_or(Ok(None), |key| self.read_object(key, MAX_JSON_LEN));
+        let mark = mark.map_err(|error| unreadable(DELETION_MARK, error))?;
         let tombstones = match self.has_tombstones {
-            true => {
-                let key = format!("{}{TOMBSTONES}", self.folder);
-                read(&key, MAX_TOMBSTONES_LEN).map_err(|error| unreadable(TOMBSTONES, error))?
-            }
-            false => None,
+            // One byte more: the reader refuses a longer file.
+            true => self.read_object(&format!("{}{TOMBSTONES}", self.folder), MAX_TOMBSTONES_LEN + 1),
+            false => Ok(None),
         };
+        let tombstones = tombstones.map_err(|error| unreadable(TOMBSTONES, error))?;
         let files = TsdbFiles {
             meta: self.meta.clone(),
             index: self.index_len.map(|len| ObjectReader::new(&self.location, format!("{}{INDEX}", self.folder), len)),
@@ -208,6 +195,14 @@ impl BucketBlock {
             has_deletion_mark: mark.is_some_and(|mark| is_deletion_mark(&mark)),
         };
         ingest.read_tsdb_files(name, files)
+    }
+
+    /// Reads an object up to a length. Returns `None` if a compactor deleted it since it was listed.
+    fn read_object(&self, key: &str, max_len: u64) -> io::Result<Option<Vec<u8>>> {
+        let Some(object) = self.location.find(key).map_err(io::Error::other)? else { return Ok(None) };
+        let mut content = Vec::new();
+        ObjectReader::new(&self.location, key.to_owned(), object.byte_len).take(max_len).read_to_end(&mut content)?;
+        Ok(Some(content))
     }
 }
 
@@ -252,7 +247,7 @@ impl<'a> ObjectReader<'a> {
 
 impl Read for ObjectReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.fill().map_err(|error| io::Error::other(Box::<dyn Error + Send + Sync>::from(error)))?;
+        let bytes = self.fill().map_err(io::Error::other)?;
         let len = bytes.len().min(out.len());
         if let (Some(out), Some(bytes)) = (out.get_mut(..len), bytes.get(..len)) {
             out.copy_from_slice(bytes);
