@@ -6,6 +6,7 @@
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
+use flate2::{Crc, Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 /// First bytes of a zstd frame.
@@ -196,38 +197,95 @@ impl<R: Read + Send> Content for Zstd<R> {
 
 /// Content of a gzip stream.
 pub(super) struct Gzip<R> {
-    /// Decoder of the current member. Taken only while another one is made.
-    decoder: Option<GzDecoder<Raw<R>>>,
-    /// Position of the member.
+    /// Taken only while a header is parsed.
+    raw: Option<Raw<R>>,
+    inflate: Decompress,
+    checksum: Crc,
+    /// Position of the current member.
     member: u64,
+    in_member: bool,
+    /// Error after the content that was returned last.
+    failure: Option<io::Error>,
     has_failed: bool,
 }
 
 impl<R: Read> Gzip<R> {
     pub(super) fn new(raw: Raw<R>) -> Self {
-        let member = raw.position();
-        Self { decoder: Some(GzDecoder::new(raw)), member, has_failed: false }
+        let (inflate, checksum) = (Decompress::new(false), Crc::new());
+        Self { raw: Some(raw), inflate, checksum, member: 0, in_member: false, failure: None, has_failed: false }
     }
 
     fn next(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         loop {
-            let Some(decoder) = &mut self.decoder else { return Ok(0) };
-            let read = decoder.read(out)?;
-            if read > 0 {
-                return Ok(read);
-            }
-            if decoder.get_mut().fill_buf()?.is_empty() {
+            if !self.in_member && !self.begin()? {
                 return Ok(0);
             }
-            let raw = self.decoder.take().map(GzDecoder::into_inner);
-            self.begin(raw);
+            let Some(raw) = &mut self.raw else { return Ok(0) };
+            let (read, written) = (self.inflate.total_in(), self.inflate.total_out());
+            let input = raw.fill_buf()?;
+            let is_end = input.is_empty();
+            let status = self.inflate.decompress(input, out, FlushDecompress::None);
+            raw.consume((self.inflate.total_in() - read) as usize);
+            // Content before an error counts.
+            let written = (self.inflate.total_out() - written) as usize;
+            self.checksum.update(out.get(..written).unwrap_or_default());
+            let result = match status {
+                Ok(Status::StreamEnd) => self.end(),
+                Ok(_) if is_end && written == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => Ok(()),
+                Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+            };
+            match result {
+                Err(error) if written == 0 => return Err(error),
+                result => self.failure = result.err(),
+            }
+            if written > 0 {
+                return Ok(written);
+            }
         }
     }
 
-    /// Begins the member at which `raw` is.
-    fn begin(&mut self, raw: Option<Raw<R>>) {
-        self.member = raw.as_ref().map_or(self.member, Raw::position);
-        self.decoder = raw.map(GzDecoder::new);
+    /// Begins a member with its header. Returns false at the end of the stream.
+    fn begin(&mut self) -> io::Result<bool> {
+        let Some(mut raw) = self.raw.take() else { return Ok(false) };
+        let has_more = raw.fill_buf().map(|bytes| !bytes.is_empty());
+        self.member = raw.position();
+        if !matches!(has_more, Ok(true)) {
+            self.raw = Some(raw);
+            return has_more;
+        }
+        let decoder = GzDecoder::new(raw);
+        let has_header = decoder.header().is_some();
+        let mut raw = decoder.into_inner();
+        let is_end = raw.fill_buf().map(<[u8]>::is_empty);
+        self.raw = Some(raw);
+        match is_end? {
+            _ if has_header => {}
+            true => return Err(io::ErrorKind::UnexpectedEof.into()),
+            false => return Err(io::Error::new(io::ErrorKind::InvalidData, "invalid header of a gzip member")),
+        }
+        self.inflate.reset(false);
+        self.checksum.reset();
+        self.in_member = true;
+        Ok(true)
+    }
+
+    /// Ends a member with its checksum and length.
+    fn end(&mut self) -> io::Result<()> {
+        let mut stored = [0; 8];
+        if let Some(raw) = &mut self.raw {
+            raw.read_exact(&mut stored)?;
+        }
+        self.in_member = false;
+        let found = u64::from(self.checksum.sum()) | u64::from(self.checksum.amount()) << 32;
+        if u64::from_le_bytes(stored) == found {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "checksum mismatch of a gzip member"))
+        }
     }
 }
 
@@ -244,10 +302,9 @@ impl<R: Read> Read for Gzip<R> {
 
 impl<R: Read + Send> Content for Gzip<R> {
     fn resume(&mut self) -> io::Result<bool> {
-        let Some(mut raw) = self.decoder.take().map(GzDecoder::into_inner) else { return Ok(false) };
+        let Some(raw) = &mut self.raw else { return Ok(false) };
         let is_found = raw.find(self.member + 1, &GZIP_MAGIC)?;
-        self.has_failed = !is_found;
-        self.begin(Some(raw));
+        (self.in_member, self.failure, self.has_failed) = (false, None, !is_found);
         Ok(is_found)
     }
 }
@@ -272,6 +329,34 @@ mod tests {
             reader.read_to_string(&mut text).unwrap();
             assert_eq!(text, "last".repeat(40));
             assert!(!reader.resume().unwrap());
+        }
+    }
+
+    #[test]
+    fn content_before_an_error_does_not_depend_on_buffers() {
+        let text: String = (0..40_000_u64).map(|number| format!("{} ", number.wrapping_mul(0x9e37_79b9))).collect();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+        let whole = encoder.finish().unwrap();
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 0x20;
+        for (content, is_damaged) in [(&whole, false), (&damaged, true)] {
+            let mut lens = Vec::new();
+            for (step, piece) in [(1 << 18, 1 << 18), (7, 64), (1_000, 1)] {
+                let mut reader = Gzip::new(Raw::new(Vec::new(), content.as_slice(), step));
+                let (mut read, mut buffer) = (Vec::new(), vec![0; piece]);
+                let error = loop {
+                    match reader.read(&mut buffer) {
+                        Ok(0) => break None,
+                        Ok(count) => read.extend_from_slice(&buffer[..count]),
+                        Err(error) => break Some(error),
+                    }
+                };
+                assert_eq!(error.is_some(), is_damaged);
+                assert!(is_damaged || read == text.as_bytes());
+                lens.push(read.len());
+            }
+            assert!(lens.iter().all(|&len| len == lens[0] && len > text.len() / 3), "{lens:?} of {}", text.len());
         }
     }
 }
