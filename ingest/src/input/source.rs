@@ -339,8 +339,9 @@ impl Source {
         Ok(is_resumed)
     }
 
-    /// Returns the error of the damage or truncation that ended the content so far.
-    pub(crate) fn damage(&self) -> Option<IngestError> {
+    /// Returns the error of the damage or truncation of the compressed stream that ended the content so far.
+    #[must_use]
+    pub fn damage(&self) -> Option<IngestError> {
         let source = match &self.damage {
             Some(error) => io::Error::new(error.kind(), error.to_string()),
             None if self.truncated => io::Error::new(io::ErrorKind::UnexpectedEof, "a frame is cut off"),

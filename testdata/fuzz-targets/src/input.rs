@@ -186,7 +186,10 @@ fn records(capture: &[u8], options: &IngestOptions, buffer_len: usize) -> (Vec<S
             }
             found.push(format!("{record:?}"));
         }
-        Ok(format!("{} {}", records.source().offset(), records.source().is_truncated()))
+        match records.source().damage() {
+            Some(damage) if !records.source().is_truncated() => Err(damage),
+            _ => Ok(format!("{} {}", records.source().offset(), records.source().is_truncated())),
+        }
     };
     let end = match read() {
         Ok(end) => end,
