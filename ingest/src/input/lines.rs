@@ -6,9 +6,6 @@ use crate::error::IngestError;
 
 /// Reads the next line into `buffer`, without its newline, if it has at most `max_len` bytes.
 pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
-    if nul_bytes(source, max_len, buffer)? {
-        return Ok(Found::Whole);
-    }
     let mut is_too_long = false;
     let mut has_bytes = false;
     loop {
@@ -20,6 +17,9 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
                 () if buffer.trim_ascii().is_empty() => Found::Blank,
                 () => Found::Unterminated,
             });
+        }
+        if !has_bytes && bytes.starts_with(&[0]) {
+            return nul_bytes(source, max_len, buffer);
         }
         has_bytes = true;
         let newline = memchr::memchr(b'\n', bytes);
@@ -44,14 +44,12 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
 
 /// Reads NUL bytes at the start of a line into `buffer`, at most `max_len`. They are a record of their own, which is
 /// malformed: a file that was truncated while a program wrote to it has them before a line that is whole.
-fn nul_bytes(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<bool, IngestError> {
-    let mut has_some = false;
+fn nul_bytes(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     loop {
         let count = source.fill()?.iter().take_while(|&&byte| byte == 0).count();
         if count == 0 {
-            return Ok(has_some);
+            return Ok(Found::Whole);
         }
-        has_some = true;
         buffer.resize(max_len.min(buffer.len() + count), 0);
         source.consume(count);
     }
