@@ -213,9 +213,10 @@ impl<B: BlockSink> Ingest<B> {
     ) -> Result<(), IngestError> {
         let max_len = self.options.max_record_len;
         let path = source.random_access().map(Path::to_owned);
-        while source.has_failed_at_once() && self.pass_damage(&mut source, None)? {}
+        while source.has_failed_at_once() && self.pass_damage(&mut source, None, true)? {}
         let part = records(source, self.options.format, max_len)?;
         let (format, needs_random_access) = (part.format(), part.needs_random_access());
+        let has_messages = part.has_messages();
         let name = part.source().name().to_owned();
         // A file of another format, such as a README beside blocks, has no external labels to compare.
         self.assembler.input_has_external_labels(std::iter::empty())?;
@@ -229,7 +230,7 @@ impl<B: BlockSink> Ingest<B> {
         let mut take = |ingest: &mut Self, record: &BatchRecord<'_>| ingest.take_timed(record, &mut decoder, &name);
         let mut source = self.read_part(part, &mut take)?;
         let mut part_start = 0;
-        while self.pass_damage(&mut source, Some(part_start))? {
+        while self.pass_damage(&mut source, Some(part_start), has_messages)? {
             part_start = source.offset();
             source = self.read_part(Records::new(source, Some(format), max_len)?, &mut take)?;
         }
@@ -263,11 +264,20 @@ impl<B: BlockSink> Ingest<B> {
 
     /// Goes on at the next frame after damage of a compressed stream, which is counted unless the frame has no content.
     /// Returns false if there is no other frame.
-    fn pass_damage(&mut self, source: &mut Source, part_start: Option<u64>) -> Result<bool, IngestError> {
+    ///
+    /// A stream that ends within a frame is truncated, unless another frame follows. If the content `has_messages`, these
+    /// may be frames too.
+    fn pass_damage(
+        &mut self,
+        source: &mut Source,
+        part_start: Option<u64>,
+        has_messages: bool,
+    ) -> Result<bool, IngestError> {
         let Some(damage) = source.damage() else { return Ok(false) };
         let (is_truncated, offset) = (source.is_truncated(), source.offset());
         if !self.options.skip_broken_records {
-            return if is_truncated { Ok(false) } else { Err(damage) };
+            let is_last = is_truncated && (has_messages || !source.resume()? || source.has_failed_at_once());
+            return if is_last { Ok(false) } else { Err(damage) };
         }
         let is_resumed = source.resume()?;
         // A stream that ends within its last frame is truncated.

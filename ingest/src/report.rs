@@ -324,6 +324,20 @@ pub enum Warning {
     },
 }
 
+impl Warning {
+    /// Returns true if no series are missing because of this.
+    fn is_note(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownFile { .. }
+                | Self::NoRecords { .. }
+                | Self::NoSeries { .. }
+                | Self::IgnoredColumns { .. }
+                | Self::NoWindow { .. }
+        )
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -452,8 +466,13 @@ impl Report {
     pub(crate) fn warn(&mut self, warning: Warning) {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
-        } else {
-            self.more_warnings += 1;
+            return;
+        }
+        self.more_warnings += 1;
+        // The reason of an exit code is not left out for a file of another kind.
+        let place = self.warnings.iter_mut().rev().find(|kept| kept.is_note());
+        if let Some(place) = place.filter(|_| !warning.is_note()) {
+            *place = warning;
         }
     }
 }

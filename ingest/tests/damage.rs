@@ -314,3 +314,73 @@ fn nul_bytes_within_a_file_cost_no_line() {
         }
     }
 }
+
+#[test]
+fn a_bad_line_among_the_first_costs_only_itself() {
+    let good = |first: usize, count: usize| {
+        (first..first + count).map(|number| format!("g{number}{{a=\"b\"}} 1\n")).collect::<String>()
+    };
+    for before in 0..6 {
+        let content = format!("{}broken line here\n{}", good(0, before), good(before, 4));
+        let (found, report) = names(content.as_bytes(), skipping(None)).unwrap();
+        assert_eq!(found.len(), before + 4, "{before} lines before");
+        assert_eq!(report.skipped.broken_records + report.cut_starts, 1, "{before} lines before");
+        let strict = names(content.as_bytes(), IngestOptions::default());
+        match before {
+            0 => assert_eq!(strict.unwrap().1.cut_starts, 1),
+            _ => assert!(matches!(strict, Err(IngestError::Record { .. })), "{before} lines before"),
+        }
+    }
+    // A bad line at the end, and many of them.
+    let (found, _) = names(format!("{}x{{a=\"\u{1}\n", good(0, 2)).as_bytes(), skipping(None)).unwrap();
+    assert_eq!(found.len(), 2);
+    let many: String = (0..9).map(|number| format!("{}broken line\n", good(3 * number, 3))).collect();
+    let (found, report) = names(many.as_bytes(), skipping(None)).unwrap();
+    assert_eq!((found.len(), report.skipped.broken_records), (27, 9));
+    let lines = format!("{}{{\"__name__\":\"a\"}}\n{{\"__name__\":\"b\"}}\n", "a log line\n".repeat(100));
+    let (found, report) = names(lines.as_bytes(), skipping(None)).unwrap();
+    assert_eq!((found, report.cut_starts), (set(&["a", "b"]), 1));
+}
+
+#[test]
+fn zeros_after_a_gzip_member_are_padding() {
+    let a = frame(gzip, 'a', 5);
+    for content in [[a.as_slice(), &[0; 512]].concat(), [&a, &[0; 3][..], &frame(gzip, 'b', 2)].concat()] {
+        let (found, report) = names(&content, IngestOptions::default()).unwrap();
+        assert!(found.len() >= 5 && !report.is_partial(false), "{found:?}");
+    }
+}
+
+#[test]
+fn a_torn_frame_before_others_is_damage_without_skipping_too() {
+    let [a, b, c] = ['a', 'b', 'c'].map(|first| frame(zstd, first, 5));
+    let content = [&a, &b[..b.len() - 9], &c].concat();
+    let error = names(&content, IngestOptions::default()).unwrap_err();
+    assert!(matches!(error, IngestError::Compression { .. }), "{error}");
+}
+
+#[test]
+fn compressed_messages_after_a_cut_start_are_read() {
+    let message = |name: &[u8]| zstd(&request(b"r", b"s", &[metric(name, &[b"1"])]));
+    let frame = |message: Vec<u8>| [&(message.len() as u32).to_be_bytes()[..], &message].concat();
+    let frames: Vec<u8> = [b"a", b"b", b"c"].iter().flat_map(|name| frame(message(*name))).collect();
+    let (found, report) = names(&frames[9..], IngestOptions::default()).unwrap();
+    assert_eq!((found, report.cut_starts), (set(&["b 1", "c 1"]), 1));
+}
+
+#[test]
+fn an_object_that_is_not_a_request_is_told() {
+    let content = "{\"resourceMetrics\":[]}\n{\"__name__\":\"lost\"}\n{}\n";
+    let error = names(content.as_bytes(), IngestOptions::default()).unwrap_err();
+    assert!(matches!(error, IngestError::Record { number: 2, .. }), "{error}");
+    let (_, report) = names(content.as_bytes(), skipping(None)).unwrap();
+    assert_eq!((report.records, report.skipped.broken_records), (2, 1));
+}
+
+#[test]
+fn a_header_of_csv_that_comes_again_is_not_a_series() {
+    let table = "__name__,k\na,1\n";
+    let (found, report) =
+        names(table.repeat(2).replace("a,1\n__", "a,1\nb,2\n__").as_bytes(), IngestOptions::default()).unwrap();
+    assert_eq!((found, report.is_partial(false)), (set(&["a 1", "b 2"]), false));
+}

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use flate2::read::MultiGzDecoder;
+use chronoxide_ingest::input::decompress;
 use tar::EntryType;
 use tempfile::TempDir;
 
@@ -37,6 +37,12 @@ const MIN_CONTENT_LEN: u64 = 4 << 30;
 /// Folder of the chunks of a block. Its files are most of a data folder, and are not read.
 const CHUNKS: &str = "chunks";
 
+/// Errors of an archive that ends within a header or a padding.
+const CUT: [&str; 2] = ["failed to read entire block", "unexpected EOF"];
+
+/// Maximum number of skipped members whose names are kept, and maximum length of a name.
+const MAX_SKIPPED: (usize, usize) = (100, 256);
+
 /// Bytes that are copied between two checks for an interruption.
 const COPY_LEN: u64 = 1 << 20;
 
@@ -53,6 +59,8 @@ pub(crate) struct Archive {
     pub(crate) loss: Option<Loss>,
     /// Members that were skipped: symbolic links, devices, and paths out of the archive.
     pub(crate) skipped: Vec<String>,
+    /// Number of further skipped members.
+    pub(crate) more_skipped: u64,
     _folder: TempDir,
 }
 
@@ -91,8 +99,9 @@ impl Archive {
             .map_err(|error| Failure::new(Exit::Io, format!("cannot create a temporary folder (TMPDIR): {error}")))?;
         let folder = temporary.path().join(path.file_name().unwrap_or_default());
         let len = fs::metadata(path).map_err(unreadable)?.len();
-        let (loss, skipped) = (None, Vec::new());
-        let mut archive = Self { path: path.to_owned(), folder, is_named, loss, skipped, _folder: temporary };
+        let (loss, skipped, more_skipped) = (None, Vec::new(), 0);
+        let mut archive =
+            Self { path: path.to_owned(), folder, is_named, loss, skipped, more_skipped, _folder: temporary };
         let limit = len.saturating_mul(MAX_EXPANSION).max(MIN_CONTENT_LEN);
         archive.write_members(open(path).map_err(unreadable)?, limit, interruption)?;
         Ok(Some(archive))
@@ -100,7 +109,7 @@ impl Archive {
 
     fn write_members(
         &mut self,
-        content: Box<dyn Read>,
+        content: Box<dyn Read + Send>,
         limit: u64,
         interruption: &Interruption,
     ) -> Result<(), Failure> {
@@ -126,7 +135,7 @@ impl Archive {
             };
             count += 1;
             if count > MAX_MEMBERS {
-                return Err(self.too_large(&format!("it has more than {MAX_MEMBERS} members")));
+                return self.too_large(&format!("it has more than {MAX_MEMBERS} members"));
             }
             budget.set(u64::MAX);
             let kind = member.header().entry_type();
@@ -140,7 +149,14 @@ impl Archive {
                 Some(Target::Folder(folder)) => self.created(create_folder(folder), folder)?.and(None),
                 Some(Target::File(path)) => {
                     let folder = create_folder(path.parent().unwrap_or(&self.folder));
-                    self.created(folder.and_then(|()| File::create(path)), path)?
+                    // A member may come again, and its file may be that of a link.
+                    let created = folder.and_then(|()| {
+                        if path.is_file() {
+                            fs::remove_file(path)?;
+                        }
+                        File::create(path)
+                    });
+                    self.created(created, path)?
                 }
                 None => None,
             };
@@ -161,7 +177,7 @@ impl Archive {
                 got += part.len() as u64;
                 written += part.len() as u64;
                 if written > limit {
-                    return Err(self.too_large(&format!("its content has more than {limit} bytes")));
+                    return self.too_large(&format!("its content has more than {limit} bytes"));
                 }
                 write_part(&mut out, &part, &target)?;
             }
@@ -199,7 +215,8 @@ impl Archive {
                 | ErrorKind::IsADirectory
                 | ErrorKind::InvalidFilename
                 | ErrorKind::InvalidInput => {
-                    self.skipped.push(path.strip_prefix(&self.folder).unwrap_or(path).display().to_string());
+                    let name = path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+                    self.skip(name);
                     Ok(None)
                 }
                 _ => Err(unwritable(path, &error)),
@@ -207,18 +224,34 @@ impl Archive {
         }
     }
 
+    /// Notes a member that is not read.
+    fn skip(&mut self, mut name: String) {
+        let (max_count, max_len) = MAX_SKIPPED;
+        if self.skipped.len() < max_count {
+            name.truncate(name.floor_char_boundary(max_len));
+            self.skipped.push(name);
+        } else {
+            self.more_skipped += 1;
+        }
+    }
+
     /// Notes why the rest of the members is missing.
     fn lose(&mut self, error: &io::Error, written: u64) -> Result<(), Failure> {
-        // The crate has no kind for a header that is cut.
+        // The crate has no kind for a header or a padding that is cut.
         let is_cut =
-            error.kind() == ErrorKind::UnexpectedEof || error.to_string().contains("failed to read entire block");
+            error.kind() == ErrorKind::UnexpectedEof || CUT.iter().any(|text| error.to_string().contains(text));
         self.loss = Some(if is_cut { Loss::Truncated(written) } else { Loss::Damaged(error.to_string()) });
         Ok(())
     }
 
-    fn too_large(&self, reason: &str) -> Failure {
+    /// Ends the run, or only the archive if it was found in a folder.
+    fn too_large(&mut self, reason: &str) -> Result<(), Failure> {
+        if !self.is_named {
+            self.loss = Some(Loss::Damaged(reason.to_owned()));
+            return Ok(());
+        }
         let message = format!("{}: {reason}: unpack the archive, and name its folder", self.path.display());
-        Failure::new(Exit::Usage, message)
+        Err(Failure::new(Exit::Usage, message))
     }
 
     /// Returns the path to which a member is written, if it is.
@@ -232,13 +265,13 @@ impl Archive {
                 // Paths from the root begin in the archive, as for `tar`.
                 Component::CurDir | Component::RootDir => {}
                 Component::ParentDir | Component::Prefix(_) => {
-                    self.skipped.push(name);
+                    self.skip(name);
                     return None;
                 }
             }
         }
         if parts.len() > MAX_DEPTH {
-            self.skipped.push(name);
+            self.skip(name);
             return None;
         }
         path.extend(&parts);
@@ -251,7 +284,7 @@ impl Archive {
             }
             EntryType::XGlobalHeader | EntryType::XHeader => None,
             _ => {
-                self.skipped.push(name);
+                self.skip(name);
                 None
             }
         }
@@ -280,16 +313,8 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Opens a file, and decompresses it.
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut start = [0; 4];
-    let mut file = File::open(path)?;
-    let count = file.read(&mut start)?;
-    let file = BufReader::new(File::open(path)?);
-    Ok(match start.get(..count) {
-        Some([0x1f, 0x8b, ..]) => Box::new(MultiGzDecoder::new(file)),
-        Some([0x28, 0xb5, 0x2f, 0xfd]) => Box::new(zstd::Decoder::with_buffer(file)?),
-        _ => Box::new(file),
-    })
+fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    decompress(File::open(path)?)
 }
 
 /// Returns true if these bytes are the header of a member: it has the mark or, as in old archives, only a right

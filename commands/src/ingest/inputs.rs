@@ -42,6 +42,15 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    /// Returns the path of an input without the name of its archive.
+    pub(crate) fn path_without_archive(&self, input: &Input) -> PathBuf {
+        let member = self.archives.iter().find_map(|archive| {
+            let member = input.path.strip_prefix(&archive.folder).ok()?;
+            Some(archive.path.parent().unwrap_or(Path::new("")).join(member))
+        });
+        member.unwrap_or_else(|| input.path.clone())
+    }
+
     /// Replaces paths of unpacked members in a text by the path of the archive and the name of the member.
     pub(crate) fn with_archive_names(&self, text: &str) -> String {
         self.archives.iter().fold(text.to_owned(), |text, archive| {
@@ -163,6 +172,15 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
         }
         let (path, folder) = (path.to_owned(), folder.map(Path::to_owned));
         inputs.all.push(Input { path, folder, bucket_block: None, wildcards: Vec::new() });
+        return Ok(());
+    }
+    // A link to a folder around itself has no end.
+    let leads_back = |target: PathBuf| path.parent()?.canonicalize().ok().map(|parent| parent.starts_with(target));
+    if folder.is_some() && path.is_symlink() && path.canonicalize().ok().and_then(leads_back) == Some(true) {
+        let name = path.display().to_string();
+        tell(|out| {
+            writeln!(out, "chronoxide-ingest: warning: {}: skipped: a link to a folder around it", shown(&name))
+        });
         return Ok(());
     }
     let names = match names_in(path) {

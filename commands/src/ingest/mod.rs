@@ -75,8 +75,8 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let found = inputs::expand(&arguments.inputs, &interruption)?;
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;
-    let labels = path_labels::of_inputs(&arguments, inputs)?;
-    path_labels::tell_folders(&arguments, inputs);
+    let labels = path_labels::of_inputs(&arguments, &found)?;
+    path_labels::tell_folders(&arguments, &found);
     if !options.assemble.separate_input_windows {
         let labels = &options.assemble.external_labels;
         let refused = external_labels::refuse_different(inputs, labels, arguments.ignore_deletions);
@@ -227,6 +227,10 @@ fn read_archives(ingest: &mut Ingest<Output>, inputs: &Inputs, skips_damage: boo
         for member in &archive.skipped {
             let found = "a link out of the archive, a device, or a path out of it";
             ingest.skip_unknown_file(Path::new(&format!("{}: {member}", archive.path.display())), found);
+        }
+        if archive.more_skipped > 0 {
+            let found = format!("{} more members that are not files", archive.more_skipped);
+            ingest.skip_unknown_file(&archive.path, &found);
         }
     }
     Ok(())

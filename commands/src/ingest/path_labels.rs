@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use regex::Regex;
 
 use crate::ingest::arguments::Arguments;
-use crate::ingest::inputs::Input;
+use crate::ingest::inputs::{Input, Inputs};
 use crate::ingest::summary::shown;
 use crate::{Exit, Failure, tell};
 
@@ -70,9 +70,10 @@ impl PathLabel {
 /// # Errors
 ///
 /// A template names a wildcard that the pattern of an input does not have.
-pub(crate) fn of_inputs(arguments: &Arguments, inputs: &[Input]) -> Result<Vec<PathLabels>, Failure> {
+pub(crate) fn of_inputs(arguments: &Arguments, inputs: &Inputs) -> Result<Vec<PathLabels>, Failure> {
     let of_input = |input: &Input| {
-        let mut labels = if arguments.no_folder_labels { Vec::new() } else { of_folders(&input.path) };
+        let mut labels =
+            if arguments.no_folder_labels { Vec::new() } else { of_folders(&inputs.path_without_archive(input)) };
         for label in &arguments.path_labels {
             let value = label.value(&input.wildcards).map_err(|number| {
                 let (name, count) = (&label.name, input.wildcards.len());
@@ -87,16 +88,20 @@ pub(crate) fn of_inputs(arguments: &Arguments, inputs: &[Input]) -> Result<Vec<P
         }
         Ok(labels)
     };
-    inputs.iter().map(of_input).collect()
+    inputs.all.iter().map(of_input).collect()
 }
 
 /// Tells which labels come from folders: a folder may have such a name for another reason.
-pub(crate) fn tell_folders(arguments: &Arguments, inputs: &[Input]) {
+pub(crate) fn tell_folders(arguments: &Arguments, inputs: &Inputs) {
     if arguments.no_folder_labels || arguments.quiet.is_set() {
         return;
     }
-    let names: BTreeSet<String> =
-        inputs.iter().flat_map(|input| of_folders(&input.path)).map(|(name, _)| name).collect();
+    let names: BTreeSet<String> = inputs
+        .all
+        .iter()
+        .flat_map(|input| of_folders(&inputs.path_without_archive(input)))
+        .map(|(name, _)| name)
+        .collect();
     if !names.is_empty() {
         let names = shown(&names.into_iter().collect::<Vec<_>>().join(", "));
         tell(|out| {

@@ -9,6 +9,8 @@ use flate2::bufread::GzDecoder;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
+use super::source::{Compression, MAX_WINDOW_LEN};
+
 /// First bytes of a zstd frame.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -22,10 +24,28 @@ const ZSTD_START_LEN: usize = 5;
 /// they are not.
 const HISTORY_LEN: usize = 256 << 10;
 
+/// Bytes per read of [`decompress`].
+const STEP_LEN: usize = 256 << 10;
+
 /// Content of an input.
 pub(super) trait Content: Read + Send {
     /// Goes on at the next frame after an error, which ended the content. Returns false if there is none.
     fn resume(&mut self) -> io::Result<bool>;
+}
+
+/// Decompresses a stream of zstd or gzip. Another one stays as it is.
+///
+/// # Errors
+///
+/// The first bytes cannot be read.
+pub fn decompress(mut reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut first = Vec::new();
+    reader.by_ref().take(4).read_to_end(&mut first)?;
+    Ok(match Compression::detect(&first) {
+        Compression::None => Box::new(io::Cursor::new(first).chain(reader)),
+        Compression::Zstd => Box::new(Zstd::new(Raw::new(first, reader, STEP_LEN), MAX_WINDOW_LEN.ilog2())?),
+        Compression::Gzip => Box::new(Gzip::new(Raw::new(first, reader, STEP_LEN))),
+    })
 }
 
 /// Content that is not compressed.
@@ -251,7 +271,18 @@ impl<R: Read> Gzip<R> {
     /// Begins a member with its header. Returns false at the end of the stream.
     fn begin(&mut self) -> io::Result<bool> {
         let Some(mut raw) = self.raw.take() else { return Ok(false) };
-        let has_more = raw.fill_buf().map(|bytes| !bytes.is_empty());
+        // Zeros fill the last block of a tape, and of some files.
+        let has_more = loop {
+            let zeros = match raw.fill_buf() {
+                Ok([]) => break Ok(false),
+                Ok(bytes) => bytes.iter().take_while(|&&byte| byte == 0).count(),
+                Err(error) => break Err(error),
+            };
+            if zeros == 0 {
+                break Ok(true);
+            }
+            raw.consume(zeros);
+        };
         self.member = raw.position();
         if !matches!(has_more, Ok(true)) {
             self.raw = Some(raw);

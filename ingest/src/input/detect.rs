@@ -7,7 +7,7 @@ use crate::columns::parquet;
 use crate::otlp::looks_like_request;
 use crate::prometheus::proto::{looks_like_metric_families, looks_like_metric_set};
 use crate::prometheus::remote_write::looks_like_remote_write;
-use crate::prometheus::text::looks_like_text;
+use crate::prometheus::text::{is_mostly_text, looks_like_settings, looks_like_text};
 use crate::series_csv::looks_like_csv;
 use crate::series_json::{WRAPPERS, is_ref_name};
 
@@ -100,6 +100,9 @@ pub(super) fn foreign(head: &[u8], format: Format) -> Option<Found> {
     if format == Format::SeriesJson && has(b"\"resultType\"") {
         return Some("the result of a query, whose series may be computed (name it, or set --format)");
     }
+    if format == Format::PrometheusText && looks_like_settings(head) {
+        return Some("settings or a script, not samples");
+    }
     // A response that says why it has no series is an input that failed.
     let is_series = format != Format::SeriesJson || has(b"\"__name__\"") || has(b"\"errorType\"");
     (!is_series).then_some("JSON objects without a metric name (__name__)")
@@ -147,14 +150,18 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
         None => Ok((Format::OtlpJson, Framing::Lines)),
         Some(b'[') => scan.array(),
         // Labels of a sample, the name of the metric among them.
-        Some(b'{') if scan.begins_with_word() && looks_like_text(head) => Ok((Format::PrometheusText, Framing::Lines)),
+        Some(b'{') if scan.begins_with_word() => text(head),
         Some(b'{') => scan.object().map(|found| match found {
             (format, Framing::Lines) => (format, objects(head)),
             found => found,
         }),
-        Some(_) if looks_like_text(head) => Ok((Format::PrometheusText, Framing::Lines)),
-        Some(_) => Err("unrecognized format"),
+        Some(_) => text(head),
     }
+}
+
+fn text(head: &[u8]) -> Result<(Format, Framing), Found> {
+    let is_text = looks_like_text(head) || is_mostly_text(head);
+    if is_text { Ok((Format::PrometheusText, Framing::Lines)) } else { Err("unrecognized format") }
 }
 
 /// Returns the framing of records of a known format.
@@ -187,7 +194,7 @@ fn framed(head: &[u8]) -> Option<Format> {
     let message = frames::first_message(head);
     match message.first() {
         Some(b'{') => Some(Format::OtlpJson),
-        Some(0x0a) => Some(Format::OtlpProto),
+        Some(0x0a) if looks_like_request(&message) => Some(Format::OtlpProto),
         _ => None,
     }
 }
@@ -396,7 +403,9 @@ mod tests {
             ("{\"a.b\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("{\"le.a\"=\"1\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("{__name__=\"up\", job=\"a\"} 1 1700000000000\n", Ok((Format::PrometheusText, Framing::Lines))),
-            ("{job=\"a\"}\n", LINES),
+            ("{job=\"a\"}\n", Err("unrecognized format")),
+            ("a{b=\"c\"} 1\nbroken line\na{b=\"d\"} 1\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("a 1\nbroken line\na 1\n", Err("unrecognized format")),
             ("{\"a\":\"b\",\"c\"}", LINES),
             ("__name__,job\nup,a\n", Ok((Format::Csv, Framing::Csv))),
             ("job,pod\na,b\n", Err("unrecognized format")),

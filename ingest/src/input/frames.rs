@@ -155,7 +155,11 @@ pub(super) fn first_message(head: &[u8]) -> Vec<u8> {
         return Vec::new();
     };
     let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
-    let message = rest.get(..length).unwrap_or(rest);
+    content_start(rest.get(..length).unwrap_or(rest))
+}
+
+/// Returns the first bytes of a message, decompressed.
+pub(super) fn content_start(message: &[u8]) -> Vec<u8> {
     if Compression::detect(message) != Compression::Zstd {
         return message.to_vec();
     }

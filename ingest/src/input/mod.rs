@@ -45,6 +45,7 @@ mod workers;
 
 pub(crate) use ahead::{Ahead, Decoding, ReadAhead};
 pub(crate) use batch::BatchRecord;
+pub use content::decompress;
 pub use detect::Format;
 pub use record::{Record, RecordContent, Records};
 pub use source::{Compression, Position, Source};

@@ -146,6 +146,11 @@ impl Records {
         self.framing == Framing::Chunks
     }
 
+    /// Returns true if the records are length-prefixed messages, which may be compressed.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.framing == Framing::Frames
+    }
+
     /// Returns the format of the records.
     #[must_use]
     pub fn format(&self) -> Format {

@@ -19,7 +19,7 @@ const BUFFER_LEN: usize = 256 * 1024;
 pub(super) const MIN_NUL_BYTES: usize = 64;
 
 /// Default maximum window of a zstd stream, which is the default of `zstd`.
-const MAX_WINDOW_LEN: usize = 128 << 20;
+pub(super) const MAX_WINDOW_LEN: usize = 128 << 20;
 
 /// Window of a zstd stream that is always allowed.
 const MIN_WINDOW_LEN: usize = 1 << 20;

@@ -11,9 +11,9 @@ use super::detect::{Format, Framing, detect};
 use super::frames;
 use super::source::MIN_NUL_BYTES;
 use crate::otlp::looks_like_request;
-use crate::prometheus::text::are_lines_of_text;
+use crate::prometheus::text::{is_line_of_text, is_mostly_text, looks_like_text};
 
-/// Maximum number of lines before the first record. The headers of an HTTP response are as many.
+/// Maximum number of lines before exposition text. The headers of an HTTP response are as many.
 const MAX_DAMAGED_LINES: usize = 16;
 
 /// First bytes of lines with OTLP requests.
@@ -52,7 +52,8 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
                 return Some(Start { format, framing: Framing::Lines, offset });
             }
             let rest = head.get(start..).unwrap_or_default();
-            if number <= MAX_DAMAGED_LINES && are_lines_of_text(rest) {
+            let is_text = is_line_of_text(content) && is_mostly_text(rest) || nul_count > 0 && looks_like_text(rest);
+            if number <= MAX_DAMAGED_LINES && first == First::Fragment && is_text {
                 return Some(Start { format: Format::PrometheusText, framing: Framing::Lines, offset: start });
             }
         }
@@ -101,13 +102,11 @@ fn frames_at(bytes: &[u8], is_all: bool) -> Option<Format> {
     format
 }
 
-/// Returns the format of a message.
+/// Returns the format of a message, which may be compressed.
 fn message_format(message: &[u8]) -> Option<Format> {
-    match message {
-        [b'{', ..] if message.starts_with(REQUEST_STARTS[0]) && object(message) == Object::Whole => {
-            Some(Format::OtlpJson)
-        }
-        [0x0a, ..] if looks_like_request(message) => Some(Format::OtlpProto),
+    match frames::content_start(message).as_slice() {
+        content if content.starts_with(REQUEST_STARTS[0]) => Some(Format::OtlpJson),
+        content if content.starts_with(b"\x0a") && looks_like_request(content) => Some(Format::OtlpProto),
         _ => None,
     }
 }
@@ -137,6 +136,10 @@ fn first_line(head: &[u8]) -> First {
                 Object::Open => First::Torn,
                 Object::Not => First::Fragment,
             }
+        }
+        Ok((Format::PrometheusText, _)) => {
+            let line = head.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
+            if is_line_of_text(line) { First::Whole } else { First::Fragment }
         }
         Ok(_) => First::Whole,
         Err(_) => First::Fragment,

@@ -269,7 +269,9 @@ impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, 'de, S> {
         let mut known = Known::default();
         let mut put_off: Vec<(Field, &'de RawValue)> = Vec::new();
         let (mut has_description, mut has_begun) = (false, false);
+        let (mut is_empty, mut is_known) = (true, false);
         while let Some(field) = map.next_key_seed(FieldOf(self.message))? {
+            (is_empty, is_known) = (false, is_known || field.is_some());
             let Some(field) = field.filter(|&field| !self.skips(field)) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -289,6 +291,9 @@ impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, 'de, S> {
                 has_begun = true;
             }
             map.next_value_seed(FieldValue { node: &mut self, known: &mut known, field })?;
+        }
+        if self.message == Message::Request && !is_empty && !is_known {
+            return Err(A::Error::custom("an object without resourceMetrics is not a request"));
         }
         for (field, text) in put_off {
             let mut value = serde_json::Deserializer::from_str(text.get());

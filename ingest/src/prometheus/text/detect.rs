@@ -31,26 +31,36 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     decisive_count > 0
 }
 
-/// Returns true if all lines of content are exposition text, or comments, at least two are samples, and one has labels or
-/// metadata: settings of programs are names with numbers too. The last line may be truncated.
-pub(crate) fn are_lines_of_text(content: &[u8]) -> bool {
-    let (mut sample, mut sample_count, mut is_certain) = (Sample::default(), 0, false);
-    content.split_inclusive(|&byte| byte == b'\n').all(|line| {
+/// Returns true if most lines of content are exposition text, and one of them has labels or metadata: settings of programs
+/// are names with numbers too. The last line may be truncated.
+pub(crate) fn is_mostly_text(head: &[u8]) -> bool {
+    let (mut sample, mut good, mut bad, mut is_certain) = (Sample::default(), 0, 0, false);
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
         match Line::parse(text_of(line), TimestampUnit::ByShape, &mut sample) {
             Ok(Line::Sample) => {
-                sample_count += 1;
+                good += 1;
                 is_certain |= sample.labels().count() > 1;
-                true
             }
             Ok(Line::Metadata(..) | Line::End) => {
+                good += 1;
                 is_certain = true;
-                true
             }
-            Ok(Line::Comment) => true,
-            Err(_) => !line.ends_with(b"\n"),
+            Ok(Line::Comment) => {}
+            Err(_) => bad += u32::from(line.ends_with(b"\n")),
         }
-    }) && sample_count >= 2
-        && is_certain
+    }
+    is_certain && good >= 2 && good > bad
+}
+
+/// Returns true if a line is a sample, metadata, a comment or blank.
+pub(crate) fn is_line_of_text(line: &[u8]) -> bool {
+    Line::parse(text_of(line), TimestampUnit::ByShape, &mut Sample::default()).is_ok()
+}
+
+/// Returns true if content that looks like samples without labels is a script, or has settings such as `port: 9090`.
+pub(crate) fn looks_like_settings(head: &[u8]) -> bool {
+    let is_setting = |line: &[u8]| line.split(|&byte| byte == b' ').next().is_some_and(|name| name.ends_with(b":"));
+    !is_mostly_text(head) && (head.starts_with(b"#!") || head.split(|&byte| byte == b'\n').any(is_setting))
 }
 
 /// Returns a line without its end, and without NUL bytes before it: a file that was truncated has them, see `lines`.

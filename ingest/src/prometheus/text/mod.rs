@@ -73,8 +73,8 @@ mod line;
 mod number;
 mod timestamp;
 
-pub(crate) use detect::are_lines_of_text;
 pub use detect::looks_like_text;
+pub(crate) use detect::{is_line_of_text, is_mostly_text, looks_like_settings};
 pub use error::{LineError, TextError};
 use family::Family;
 use floats::Floats;
