@@ -214,7 +214,12 @@ impl<B: BlockSink> Ingest<B> {
         let max_len = self.options.max_record_len;
         let path = source.random_access().map(Path::to_owned);
         while source.has_failed_at_once() && self.pass_damage(&mut source, None, true)? {}
-        let part = records(source, self.options.format, max_len)?;
+        let damage = source.damage().filter(|_| !source.is_truncated());
+        let part = records(source, self.options.format, max_len).map_err(|error| match (error, damage) {
+            // A damaged stream can give any bytes before an error.
+            (IngestError::UnknownFormat { .. }, Some(damage)) => damage,
+            (error, _) => error,
+        })?;
         let (format, needs_random_access) = (part.format(), part.needs_random_access());
         let has_messages = part.has_messages();
         let name = part.source().name().to_owned();
@@ -265,8 +270,8 @@ impl<B: BlockSink> Ingest<B> {
     /// Goes on at the next frame after damage of a compressed stream, which is counted unless the frame has no content.
     /// Returns false if there is no other frame.
     ///
-    /// A stream that ends within a frame is truncated, unless another frame follows. If the content `has_messages`, these
-    /// may be frames too.
+    /// A stream that ends within a frame is truncated, unless another frame follows. If the content `has_messages`,
+    /// these may be frames too.
     fn pass_damage(
         &mut self,
         source: &mut Source,

@@ -353,7 +353,7 @@ impl fmt::Display for Warning {
             ),
             Self::CutStart { input, len } => write!(
                 f,
-                "{input}: the start is cut off or damaged: skipped {} before the first whole record (line 1 on)",
+                "{input}: the start is cut off or damaged: skipped {} before the first whole record",
                 size(*len)
             ),
             Self::TruncatedInput { input, offset } => write!(

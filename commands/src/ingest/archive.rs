@@ -278,7 +278,9 @@ impl Archive {
         match kind {
             EntryType::Directory => Some(Target::Folder(path)),
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse | EntryType::Link => {
-                let in_chunks = parts.iter().rev().nth(1).is_some_and(|folder| folder == CHUNKS);
+                let mut last = parts.iter().rev().map(|part| part.as_encoded_bytes());
+                let is_number = last.next().is_some_and(|name| name.len() >= 6 && name.iter().all(u8::is_ascii_digit));
+                let in_chunks = is_number && last.next() == Some(CHUNKS.as_bytes());
                 // Its folder tells that this is a block.
                 Some(if in_chunks { Target::Folder(path.parent()?.to_owned()) } else { Target::File(path) })
             }

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) archive: bool,
 
-    /// Skip malformed records instead of stopping at the first (exit code 6)
+    /// Skip malformed records, rows, texts and compressed frames instead of stopping at the first (exit code 6)
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
 

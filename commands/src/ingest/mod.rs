@@ -75,7 +75,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let found = inputs::expand(&arguments.inputs, &interruption)?;
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;
-    let labels = path_labels::of_inputs(&arguments, &found)?;
+    let labels = path_labels::input_labels(&arguments, &found)?;
     path_labels::tell_folders(&arguments, &found);
     if !options.assemble.separate_input_windows {
         let labels = &options.assemble.external_labels;

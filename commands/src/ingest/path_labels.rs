@@ -70,10 +70,10 @@ impl PathLabel {
 /// # Errors
 ///
 /// A template names a wildcard that the pattern of an input does not have.
-pub(crate) fn of_inputs(arguments: &Arguments, inputs: &Inputs) -> Result<Vec<PathLabels>, Failure> {
+pub(crate) fn input_labels(arguments: &Arguments, inputs: &Inputs) -> Result<Vec<PathLabels>, Failure> {
     let of_input = |input: &Input| {
         let mut labels =
-            if arguments.no_folder_labels { Vec::new() } else { of_folders(&inputs.path_without_archive(input)) };
+            if arguments.no_folder_labels { Vec::new() } else { folder_labels(&inputs.path_without_archive(input)) };
         for label in &arguments.path_labels {
             let value = label.value(&input.wildcards).map_err(|number| {
                 let (name, count) = (&label.name, input.wildcards.len());
@@ -99,7 +99,7 @@ pub(crate) fn tell_folders(arguments: &Arguments, inputs: &Inputs) {
     let names: BTreeSet<String> = inputs
         .all
         .iter()
-        .flat_map(|input| of_folders(&inputs.path_without_archive(input)))
+        .flat_map(|input| folder_labels(&inputs.path_without_archive(input)))
         .map(|(name, _)| name)
         .collect();
     if !names.is_empty() {
@@ -112,7 +112,7 @@ pub(crate) fn tell_folders(arguments: &Arguments, inputs: &Inputs) {
 }
 
 /// Returns the labels of the folders in a path that are called `name=value`.
-fn of_folders(path: &Path) -> PathLabels {
+fn folder_labels(path: &Path) -> PathLabels {
     let folders = path.parent().into_iter().flat_map(Path::components);
     let folders = folders.filter_map(|component| match component {
         Component::Normal(name) => name.to_str()?.split_once('='),
@@ -146,7 +146,7 @@ pub(crate) fn wildcards(pattern: &str, path: &Path) -> Vec<String> {
 fn expression(pattern: &str) -> String {
     let is_separator = |char: char| std::path::is_separator(char);
     let mut expression = "(?s)^(?:\\./)*".to_owned();
-    let mut rest = pattern.trim_start_matches("./");
+    let mut rest = pattern.trim_start_matches("./").trim_end_matches(is_separator);
     while let Some(char) = rest.chars().next() {
         let (translated, len) = match char {
             // The folders may be none.
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     fn folders(path: &str) -> String {
-        of_folders(Path::new(path)).iter().map(|(name, value)| format!("{name}={value};")).collect()
+        folder_labels(Path::new(path)).iter().map(|(name, value)| format!("{name}={value};")).collect()
     }
 
     #[test]

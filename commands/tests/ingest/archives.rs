@@ -215,7 +215,7 @@ fn an_archive_that_ends_early_or_is_damaged_gives_what_comes_before() {
     let at = flipped.len() - 8;
     flipped[at] ^= 1;
     scene.write("sum.tgz", &flipped);
-    assert_exit(&scene.run(&["sum.tgz"]), 3, "sum.tgz: damaged archive: corrupt gzip stream");
+    assert_exit(&scene.run(&["sum.tgz"]), 3, "sum.tgz: damaged archive: checksum mismatch of a gzip member");
     // Archives that were appended to each other.
     scene.write("two.tar", &[sound.clone(), archive(&[("more.prom", FILE, b"more 1\n")])].concat());
     assert_exit(&scene.run(&["two.tar"]), 0, "");
@@ -272,4 +272,34 @@ fn a_data_folder_in_an_archive_has_all_series() {
     let found = scene.blocks().values().flat_map(|block| canonical::block_series(block)).collect();
     assert_eq!(listed(), found);
     assert!(Path::new(&scene.path("data.tar")).is_file());
+}
+
+#[test]
+fn labels_of_folders_are_those_around_and_in_the_archive() {
+    let scene = Scene::new();
+    let content = archive(&[
+        ("zone=eu/exports/chunks/000001.jsonl", EntryType::Regular, b"{\"__name__\":\"a\"}\n"),
+        ("chunks/000001", EntryType::Regular, b"a chunk of a block"),
+        ("b.prom", EntryType::Regular, b"b 1\n"),
+    ]);
+    scene.write("cluster=c/job=x.tar", &content);
+    assert_exit(&scene.run(&["cluster=c/job=x.tar"]), 0, "labels from folders: cluster, zone");
+    let series: Vec<canonical::Labels> =
+        scene.blocks().values().flat_map(|block| canonical::block_series(block)).collect();
+    let labels = |text: &str| canonical::series(&serde_json::from_str(text).unwrap());
+    assert_eq!(series.len(), 2, "{series:?}");
+    assert!(series.contains(&labels(r#"{"__name__":"a","cluster":"c","zone":"eu"}"#)), "{series:?}");
+    assert!(series.contains(&labels(r#"{"__name__":"b","cluster":"c"}"#)), "{series:?}");
+}
+
+#[test]
+fn an_archive_that_is_cut_anywhere_keeps_what_is_whole() {
+    let scene = Scene::new();
+    let content = archive(&[("a.prom", EntryType::Regular, b"a 1\n"), ("b.prom", EntryType::Regular, b"b 1\n")]);
+    // Within the first padding, the second header, the second content and the second padding.
+    for (len, count) in [(800, 1), (1_300, 1), (1_538, 1), (1_800, 2)] {
+        scene.write("cut.tar", &content[..len]);
+        assert_exit(&scene.run(&["cut.tar"]), 6, "cut.tar: the archive is cut off after ");
+        assert_eq!(scene.series_count(), count, "{len} bytes");
+    }
 }

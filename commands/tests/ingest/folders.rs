@@ -45,6 +45,8 @@ const QUERY: &str =
 fn files_that_are_no_captures_are_skipped_with_the_reason() {
     for (name, content, reason) in [
         ("my.cnf", "[mysqld]\nport = 3306\n", "unrecognized format"),
+        ("settings.yml", "port: 9090\nworkers: 4\n", "settings or a script, not samples"),
+        ("run.sh", "#!/bin/sh\nsleep 10\n", "settings or a script, not samples"),
         ("rules.yml", "groups:\n- name: node\n  rules:\n  - alert: Down\n    expr: up == 0\n", "unrecognized format"),
         ("log.json", "{\"message\":\"started\"}\n{\"message\":\"ready\"}\n", "JSON objects without a metric name"),
         ("log.jsonl", "{\"level\":\"info\",\"ts\":1.5}\n", "JSON, but neither OTLP metrics nor series"),
@@ -130,4 +132,54 @@ fn a_file_that_cannot_be_opened_costs_itself_only() {
     // A link without a target is seen before anything is read.
     assert!(matches!(done.status.code(), Some(1 | 6)), "{stderr}");
     assert!(stderr.contains("data/c.prom"), "{stderr}");
+}
+
+#[test]
+fn the_reason_of_the_exit_code_is_told_behind_many_warnings() {
+    let folder = with("z.jsonl", b"{\"__name__\":\"b\"}\n{\"__name__\":\"c");
+    for number in 0..30 {
+        fs::write(folder.path().join(format!("data/f{number}.yml")), "a: b\n").unwrap();
+    }
+    let done = run(folder.path(), &["-q"]);
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(6), "{stderr}");
+    assert!(stderr.contains("data/z.jsonl: record 2") && stderr.contains("11 more warnings"), "{stderr}");
+}
+
+#[test]
+fn a_link_to_a_folder_around_it_is_skipped() {
+    let folder = with("b.prom", b"b 1\n");
+    for name in ["l1", "l2"] {
+        std::os::unix::fs::symlink(".", folder.path().join("data").join(name)).unwrap();
+    }
+    let done = run(folder.path(), &[]);
+    assert_eq!((done.status.code(), names(folder.path()).as_str()), (Some(0), "a b z"));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("a link to a folder around it"));
+}
+
+#[test]
+fn a_capture_beside_a_block_of_prometheus_has_neither_its_window_nor_its_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/cases/thanos-external-labels/bucket");
+    let block = fs::read_dir(case).unwrap().next().unwrap().unwrap().path();
+    let to = data.join(block.file_name().unwrap());
+    fs::create_dir_all(&to).unwrap();
+    for entry in fs::read_dir(block).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+    fs::write(data.join("zzz.prom"), "zzz 1\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"));
+    let done = command.current_dir(folder.path()).args(["data", "-o", "blocks/"]).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder.path().join("blocks")).unwrap().map(Result::unwrap) {
+        let bytes = fs::read(entry.path()).unwrap();
+        if entry.path().extension().is_some_and(|end| end == "cx") {
+            let meta = BlockView::open(&bytes).unwrap().meta().unwrap();
+            found.push((meta.series_count(), meta.time().is_some()));
+        }
+    }
+    found.sort();
+    assert_eq!(found, [(1, false), (2, true)]);
 }

@@ -175,6 +175,7 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OtlpProto, _) => Framing::Frames,
         // JSON never begins with such a byte, so the message is framed even if it is cut off.
         (Format::OtlpJson, _) if head.first().is_some_and(|&first| first <= 3) => Framing::Frames,
+        (Format::OtlpJson | Format::SeriesJson, _) if head.trim_ascii_start().starts_with(b"[") => Framing::Array,
         (Format::RemoteWrite, _) => Framing::Whole,
         (Format::PrometheusProto, _) => Framing::Delimited,
         (Format::OpenMetricsProto, _) => Framing::Fields,

@@ -1,6 +1,5 @@
 //! Records that are elements of a JSON array: of a bare array, of `data` in a response of Prometheus's series API, or
-//! of
-//! `data.result` in that of a query.
+//! of `data.result` in that of a query.
 //!
 //! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is
 //! kept and parsed at its end.

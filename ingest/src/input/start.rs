@@ -45,9 +45,7 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
         let start = offset + nul_count;
         let content = line.get(nul_count..).unwrap_or_default();
         if start > 0 {
-            if number <= MAX_DAMAGED_LINES
-                && let Some(format) = json_line(content)
-            {
+            if let Some(format) = json_line(content) {
                 let offset = if first == First::Torn { 0 } else { start };
                 return Some(Start { format, framing: Framing::Lines, offset });
             }

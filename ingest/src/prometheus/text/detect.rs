@@ -31,8 +31,8 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     decisive_count > 0
 }
 
-/// Returns true if most lines of content are exposition text, and one of them has labels or metadata: settings of programs
-/// are names with numbers too. The last line may be truncated.
+/// Returns true if most lines of content are exposition text, and one of them has labels or metadata: settings of
+/// programs are names with numbers too. The last line may be truncated.
 pub(crate) fn is_mostly_text(head: &[u8]) -> bool {
     let (mut sample, mut good, mut bad, mut is_certain) = (Sample::default(), 0, 0, false);
     for line in head.split_inclusive(|&byte| byte == b'\n') {
