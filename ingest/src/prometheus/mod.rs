@@ -9,7 +9,7 @@
 //! | [`tsdb`] | blocks of the TSDB |
 //! | [`wal`] | the head of the TSDB: its write-ahead log and head chunks |
 //!
-//! All decoders give their parts to a [`SeriesSink`](crate::SeriesSink): labels as written, including empty values,
+//! All decoders give their parts to a [`SeriesSink`]: labels as written, including empty values,
 //! with the metric's name as `__name__`, and times in nanoseconds.
 
 mod float;
