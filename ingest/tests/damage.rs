@@ -384,3 +384,59 @@ fn a_header_of_csv_that_comes_again_is_not_a_series() {
         names(table.repeat(2).replace("a,1\n__", "a,1\nb,2\n__").as_bytes(), IngestOptions::default()).unwrap();
     assert_eq!((found, report.is_partial(false)), (set(&["a 1", "b 2"]), false));
 }
+
+#[test]
+fn metadata_of_an_input_that_fails_is_not_that_of_the_next() {
+    let mut options = IngestOptions::default();
+    options.assemble.type_and_unit_labels = true;
+    let mut ingest = Ingest::new(options, Vec::new());
+    let source = |text: &'static str| Source::new("capture".to_owned(), text.as_bytes()).unwrap();
+    let error = ingest.read(source("# TYPE up counter\nup{k=\"1\"} 1\nup{\nup{k=\"2\"} 1\n")).unwrap_err();
+    ingest.skip_failed_input(&error);
+    ingest.read(source("up{k=\"3\"} 1\n")).unwrap();
+    let (report, blocks) = ingest.finish().unwrap();
+    let types: BTreeSet<(String, bool)> = blocks
+        .iter()
+        .flat_map(|block| canonical::block_series(block))
+        .map(|labels| {
+            let get = |key: &str| labels.iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
+            (get("k").unwrap(), get("__type__").is_some())
+        })
+        .collect();
+    assert_eq!(types, [("1".to_owned(), true), ("3".to_owned(), false)].into());
+    assert!(report.failed_inputs == 1 && report.is_partial(true));
+}
+
+#[test]
+fn data_of_a_response_that_is_not_a_list_is_an_error() {
+    for data in ["1", "true", "{}", "{\"result\":1}"] {
+        let content = format!("{{\"status\":\"success\",\"data\":{data}}}");
+        let options = IngestOptions { format: Some(Format::SeriesJson), ..IngestOptions::default() };
+        assert!(names(content.as_bytes(), options).is_err(), "{content}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_long_record_is_skipped() {
+    for len in [70_000, 200_000, 3_000_000] {
+        let rest = "x".repeat(len);
+        let content = format!("{rest}\"}}\n{{\"__name__\":\"b\"}}\n{{\"__name__\":\"c\"}}\n");
+        let (found, report) = names(content.as_bytes(), IngestOptions::default()).unwrap();
+        assert_eq!((found, report.cut_starts), (set(&["b", "c"]), 1), "{len} bytes");
+    }
+}
+
+#[test]
+fn damage_of_a_compressed_table_is_told_as_damage() {
+    for name in ["polars-text.arrow", "polars-text.parquet"] {
+        let path = format!("{}/../testdata/captures/tables/{name}", env!("CARGO_MANIFEST_DIR"));
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.include_checksum(true).unwrap();
+        std::io::Write::write_all(&mut encoder, &std::fs::read(path).unwrap()).unwrap();
+        let mut content = encoder.finish().unwrap();
+        assert_eq!(names(&content, IngestOptions::default()).unwrap().1.series, 3, "{name}");
+        *content.last_mut().unwrap() ^= 1;
+        let error = names(&content, IngestOptions::default()).unwrap_err();
+        assert!(matches!(error, IngestError::Compression { .. }), "{name}: {error}");
+    }
+}

@@ -390,4 +390,25 @@ mod tests {
             assert!(lens.iter().all(|&len| len == lens[0] && len > text.len() / 3), "{lens:?} of {}", text.len());
         }
     }
+
+    #[test]
+    fn a_frame_within_the_last_block_of_a_torn_one_is_found() {
+        let mut state = 1_u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+        .take(1 << 20)
+        .collect();
+        let torn = zstd::encode_all(noise.as_slice(), 1).unwrap();
+        let content = [&torn[..torn.len() - 60_000], &zstd::encode_all(&b"last"[..], 1).unwrap()].concat();
+        for step in [7, 1 << 16] {
+            let mut reader = Zstd::new(Raw::new(Vec::new(), content.as_slice(), step), 22).unwrap();
+            assert!(reader.read_to_end(&mut Vec::new()).is_err());
+            assert!(reader.resume().unwrap(), "steps of {step} bytes");
+            let mut text = String::new();
+            reader.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "last");
+        }
+    }
 }
