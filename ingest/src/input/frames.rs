@@ -3,6 +3,7 @@
 //! The Collector's file exporter writes lengths as 4 bytes, big-endian; each message may be a zstd stream. Delimited
 //! protobuf messages have their lengths as varints.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use super::found::Found;
@@ -146,25 +147,25 @@ fn decompress(max_len: usize, buffer: &mut Vec<u8>) -> Found {
 
 /// Returns the first bytes of the first message, decompressed. Returns no bytes if there is no message or it is
 /// damaged.
-pub(super) fn first_message(head: &[u8]) -> Vec<u8> {
+pub(super) fn first_message(head: &[u8]) -> Cow<'_, [u8]> {
     // An empty request has no bytes, and shows no format.
     let (frames, _) = head.as_chunks::<LENGTH_LEN>();
     let empty = frames.iter().take_while(|length| **length == [0; LENGTH_LEN]).count();
     let head = head.get(empty * LENGTH_LEN..).unwrap_or_default();
     let Some((length, rest)) = head.split_first_chunk() else {
-        return Vec::new();
+        return Cow::default();
     };
     let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
     content_start(rest.get(..length).unwrap_or(rest))
 }
 
 /// Returns the first bytes of a message, decompressed.
-pub(super) fn content_start(message: &[u8]) -> Vec<u8> {
+pub(super) fn content_start(message: &[u8]) -> Cow<'_, [u8]> {
     if Compression::detect(message) != Compression::Zstd {
-        return message.to_vec();
+        return Cow::Borrowed(message);
     }
     let mut content = vec![0; 1024];
     let read = zstd::Decoder::with_buffer(message).and_then(|mut decoder| decoder.read(&mut content));
     content.truncate(read.unwrap_or(0));
-    content
+    Cow::Owned(content)
 }

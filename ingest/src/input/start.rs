@@ -49,10 +49,12 @@ pub(super) fn find_start(head: &[u8]) -> Option<Start> {
                 let offset = if first == First::Torn { 0 } else { start };
                 return Some(Start { format, framing: Framing::Lines, offset });
             }
-            let rest = head.get(start..).unwrap_or_default();
-            let is_text = is_line_of_text(content) && is_mostly_text(rest) || nul_count > 0 && looks_like_text(rest);
-            if number <= MAX_DAMAGED_LINES && first == First::Fragment && is_text {
-                return Some(Start { format: Format::PrometheusText, framing: Framing::Lines, offset: start });
+            // The rest is parsed for a few lines only: a file may have very many.
+            if number <= MAX_DAMAGED_LINES && first == First::Fragment {
+                let rest = head.get(start..).unwrap_or_default();
+                if is_line_of_text(content) && is_mostly_text(rest) || nul_count > 0 && looks_like_text(rest) {
+                    return Some(Start { format: Format::PrometheusText, framing: Framing::Lines, offset: start });
+                }
             }
         }
         offset += line.len();
@@ -102,7 +104,7 @@ fn frames_at(bytes: &[u8], is_all: bool) -> Option<Format> {
 
 /// Returns the format of a message, which may be compressed.
 fn message_format(message: &[u8]) -> Option<Format> {
-    match frames::content_start(message).as_slice() {
+    match &*frames::content_start(message) {
         content if content.starts_with(REQUEST_STARTS[0]) => Some(Format::OtlpJson),
         content if content.starts_with(b"\x0a") && looks_like_request(content) => Some(Format::OtlpProto),
         _ => None,
@@ -152,12 +154,8 @@ fn json_line(line: &[u8]) -> Option<Format> {
     }
     // Logs are lines of JSON too: without a metric name, a line shows nothing.
     let has_name = memchr::memmem::find(line, br#""__name__""#).is_some();
-    match detect(line) {
-        Ok((Format::SeriesJson, Framing::Lines)) if has_name && object(line) == Object::Whole => {
-            Some(Format::SeriesJson)
-        }
-        _ => None,
-    }
+    let is_series = || detect(line) == Ok((Format::SeriesJson, Framing::Lines)) && object(line) == Object::Whole;
+    (has_name && is_series()).then_some(Format::SeriesJson)
 }
 
 /// JSON object on a line, by its braces.
