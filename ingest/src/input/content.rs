@@ -38,18 +38,31 @@ pub(super) trait Content: Read + Send {
 /// # Errors
 ///
 /// The first bytes cannot be read.
-pub fn decompress(mut reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+pub fn decompress(reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let (_, content) = open(reader, STEP_LEN, MAX_WINDOW_LEN.ilog2())?;
+    Ok(content)
+}
+
+/// Opens the content of a stream, which is read in steps of this many bytes. A frame of zstd may have a window of 2 to
+/// the power of `max_window_log` bytes.
+pub(super) fn open(
+    mut reader: impl Read + Send + 'static,
+    step: usize,
+    max_window_log: u32,
+) -> io::Result<(Compression, Box<dyn Content>)> {
     let mut first = Vec::new();
     reader.by_ref().take(4).read_to_end(&mut first)?;
-    Ok(match Compression::detect(&first) {
-        Compression::None => Box::new(io::Cursor::new(first).chain(reader)),
-        Compression::Zstd => Box::new(Zstd::new(Raw::new(first, reader, STEP_LEN), MAX_WINDOW_LEN.ilog2())?),
-        Compression::Gzip => Box::new(Gzip::new(Raw::new(first, reader, STEP_LEN))),
-    })
+    let compression = Compression::detect(&first);
+    let content: Box<dyn Content> = match compression {
+        Compression::None => Box::new(Plain(io::Cursor::new(first).chain(reader))),
+        Compression::Zstd => Box::new(Compressed::new(Zstd::new(Raw::new(first, reader, step), max_window_log)?)),
+        Compression::Gzip => Box::new(Compressed::new(Gzip::new(Raw::new(first, reader, step)))),
+    };
+    Ok((compression, content))
 }
 
 /// Content that is not compressed.
-pub(super) struct Plain<R>(pub(super) R);
+struct Plain<R>(R);
 
 impl<R: Read> Read for Plain<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -64,7 +77,7 @@ impl<R: Read + Send> Content for Plain<R> {
 }
 
 /// Reader that keeps some bytes before the next one.
-pub(super) struct Raw<R> {
+struct Raw<R> {
     inner: R,
     buffer: Vec<u8>,
     /// Position of the buffer in the input.
@@ -77,7 +90,7 @@ pub(super) struct Raw<R> {
 
 impl<R: Read> Raw<R> {
     /// Creates a reader whose first bytes were read already.
-    pub(super) fn new(first: Vec<u8>, inner: R, step: usize) -> Self {
+    fn new(first: Vec<u8>, inner: R, step: usize) -> Self {
         Self { inner, buffer: first, offset: 0, next: 0, step }
     }
 
@@ -147,8 +160,48 @@ impl<R: Read> BufRead for Raw<R> {
     }
 }
 
-/// Content of a zstd stream.
-pub(super) struct Zstd<R> {
+/// Decoder of a stream of frames.
+trait Frames {
+    /// Reads content into `out`, which is not empty. Returns 0 at the end of the stream.
+    fn next(&mut self, out: &mut [u8]) -> io::Result<usize>;
+
+    /// Goes to the frame after the current one. Returns false if there is none.
+    fn find_next(&mut self) -> io::Result<bool>;
+}
+
+/// Content of a stream of frames, which ends at damage.
+struct Compressed<F> {
+    frames: F,
+    has_failed: bool,
+}
+
+impl<F: Frames> Compressed<F> {
+    fn new(frames: F) -> Self {
+        Self { frames, has_failed: false }
+    }
+}
+
+impl<F: Frames> Read for Compressed<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.has_failed || buffer.is_empty() {
+            return Ok(0);
+        }
+        let read = self.frames.next(buffer);
+        self.has_failed = read.is_err();
+        read
+    }
+}
+
+impl<F: Frames + Send> Content for Compressed<F> {
+    fn resume(&mut self) -> io::Result<bool> {
+        let is_found = self.frames.find_next()?;
+        self.has_failed = !is_found;
+        Ok(is_found)
+    }
+}
+
+/// Decoder of a zstd stream.
+struct Zstd<R> {
     raw: Raw<R>,
     decoder: Decoder<'static>,
     /// Position of the current frame.
@@ -156,17 +209,18 @@ pub(super) struct Zstd<R> {
     in_frame: bool,
     /// Bytes that the decoder takes next, at most one block: an error costs no block before it.
     wanted: usize,
-    has_failed: bool,
 }
 
 impl<R: Read> Zstd<R> {
     /// Creates the content. A frame may have a window of 2 to the power of `max_window_log`.
-    pub(super) fn new(raw: Raw<R>, max_window_log: u32) -> io::Result<Self> {
+    fn new(raw: Raw<R>, max_window_log: u32) -> io::Result<Self> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(DParameter::WindowLogMax(max_window_log))?;
-        Ok(Self { raw, decoder, frame: 0, in_frame: false, wanted: ZSTD_START_LEN, has_failed: false })
+        Ok(Self { raw, decoder, frame: 0, in_frame: false, wanted: ZSTD_START_LEN })
     }
+}
 
+impl<R: Read> Frames for Zstd<R> {
     fn next(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             if !self.in_frame {
@@ -193,30 +247,16 @@ impl<R: Read> Zstd<R> {
             }
         }
     }
-}
 
-impl<R: Read> Read for Zstd<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.has_failed || buffer.is_empty() {
-            return Ok(0);
-        }
-        let read = self.next(buffer);
-        self.has_failed = read.is_err();
-        read
-    }
-}
-
-impl<R: Read + Send> Content for Zstd<R> {
-    fn resume(&mut self) -> io::Result<bool> {
-        let is_found = self.raw.find(self.frame + 1, &ZSTD_MAGIC)?;
+    fn find_next(&mut self) -> io::Result<bool> {
+        self.in_frame = false;
         self.decoder.reinit()?;
-        (self.in_frame, self.has_failed) = (false, !is_found);
-        Ok(is_found)
+        self.raw.find(self.frame + 1, &ZSTD_MAGIC)
     }
 }
 
-/// Content of a gzip stream.
-pub(super) struct Gzip<R> {
+/// Decoder of a gzip stream.
+struct Gzip<R> {
     /// Taken only while a header is parsed.
     raw: Option<Raw<R>>,
     inflate: Decompress,
@@ -226,46 +266,12 @@ pub(super) struct Gzip<R> {
     in_member: bool,
     /// Error after the content that was returned last.
     failure: Option<io::Error>,
-    has_failed: bool,
 }
 
 impl<R: Read> Gzip<R> {
-    pub(super) fn new(raw: Raw<R>) -> Self {
+    fn new(raw: Raw<R>) -> Self {
         let (inflate, checksum) = (Decompress::new(false), Crc::new());
-        Self { raw: Some(raw), inflate, checksum, member: 0, in_member: false, failure: None, has_failed: false }
-    }
-
-    fn next(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        loop {
-            if !self.in_member && !self.begin()? {
-                return Ok(0);
-            }
-            let Some(raw) = &mut self.raw else { return Ok(0) };
-            let (read, written) = (self.inflate.total_in(), self.inflate.total_out());
-            let input = raw.fill_buf()?;
-            let is_end = input.is_empty();
-            let status = self.inflate.decompress(input, out, FlushDecompress::None);
-            raw.consume((self.inflate.total_in() - read) as usize);
-            // Content before an error counts.
-            let written = (self.inflate.total_out() - written) as usize;
-            self.checksum.update(out.get(..written).unwrap_or_default());
-            let result = match status {
-                Ok(Status::StreamEnd) => self.end(),
-                Ok(_) if is_end && written == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(_) => Ok(()),
-                Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
-            };
-            match result {
-                Err(error) if written == 0 => return Err(error),
-                result => self.failure = result.err(),
-            }
-            if written > 0 {
-                return Ok(written);
-            }
-        }
+        Self { raw: Some(raw), inflate, checksum, member: 0, in_member: false, failure: None }
     }
 
     /// Begins a member with its header. Returns false at the end of the stream.
@@ -320,23 +326,43 @@ impl<R: Read> Gzip<R> {
     }
 }
 
-impl<R: Read> Read for Gzip<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.has_failed || buffer.is_empty() {
-            return Ok(0);
+impl<R: Read> Frames for Gzip<R> {
+    fn next(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
         }
-        let read = self.next(buffer);
-        self.has_failed = read.is_err();
-        read
+        loop {
+            if !self.in_member && !self.begin()? {
+                return Ok(0);
+            }
+            let Some(raw) = &mut self.raw else { return Ok(0) };
+            let (read, written) = (self.inflate.total_in(), self.inflate.total_out());
+            let input = raw.fill_buf()?;
+            let is_end = input.is_empty();
+            let status = self.inflate.decompress(input, out, FlushDecompress::None);
+            raw.consume((self.inflate.total_in() - read) as usize);
+            // Content before an error counts.
+            let written = (self.inflate.total_out() - written) as usize;
+            self.checksum.update(out.get(..written).unwrap_or_default());
+            let result = match status {
+                Ok(Status::StreamEnd) => self.end(),
+                Ok(_) if is_end && written == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => Ok(()),
+                Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+            };
+            match result {
+                Err(error) if written == 0 => return Err(error),
+                result => self.failure = result.err(),
+            }
+            if written > 0 {
+                return Ok(written);
+            }
+        }
     }
-}
 
-impl<R: Read + Send> Content for Gzip<R> {
-    fn resume(&mut self) -> io::Result<bool> {
-        let Some(raw) = &mut self.raw else { return Ok(false) };
-        let is_found = raw.find(self.member + 1, &GZIP_MAGIC)?;
-        (self.in_member, self.failure, self.has_failed) = (false, None, !is_found);
-        Ok(is_found)
+    fn find_next(&mut self) -> io::Result<bool> {
+        (self.in_member, self.failure) = (false, None);
+        self.raw.as_mut().map_or(Ok(false), |raw| raw.find(self.member + 1, &GZIP_MAGIC))
     }
 }
 
@@ -350,7 +376,7 @@ mod tests {
         let torn = frame("abcdefgh");
         let content = [frame("first"), torn[..torn.len() - 4].to_vec(), frame("last")].concat();
         for step in [1, 7, 1 << 16] {
-            let mut reader = Zstd::new(Raw::new(Vec::new(), content.as_slice(), step), 20).unwrap();
+            let mut reader = Compressed::new(Zstd::new(Raw::new(Vec::new(), content.as_slice(), step), 20).unwrap());
             let mut text = Vec::new();
             let error = reader.read_to_end(&mut text).unwrap_err();
             assert!(text.starts_with("first".repeat(40).as_bytes()), "{error}");
@@ -374,7 +400,7 @@ mod tests {
         for (content, is_damaged) in [(&whole, false), (&damaged, true)] {
             let mut lens = Vec::new();
             for (step, piece) in [(1 << 18, 1 << 18), (7, 64), (1_000, 1)] {
-                let mut reader = Gzip::new(Raw::new(Vec::new(), content.as_slice(), step));
+                let mut reader = Compressed::new(Gzip::new(Raw::new(Vec::new(), content.as_slice(), step)));
                 let (mut read, mut buffer) = (Vec::new(), vec![0; piece]);
                 let error = loop {
                     match reader.read(&mut buffer) {
@@ -403,7 +429,7 @@ mod tests {
         let torn = zstd::encode_all(noise.as_slice(), 1).unwrap();
         let content = [&torn[..torn.len() - 60_000], &zstd::encode_all(&b"last"[..], 1).unwrap()].concat();
         for step in [7, 1 << 16] {
-            let mut reader = Zstd::new(Raw::new(Vec::new(), content.as_slice(), step), 22).unwrap();
+            let mut reader = Compressed::new(Zstd::new(Raw::new(Vec::new(), content.as_slice(), step), 22).unwrap());
             assert!(reader.read_to_end(&mut Vec::new()).is_err());
             assert!(reader.resume().unwrap(), "steps of {step} bytes");
             let mut text = String::new();

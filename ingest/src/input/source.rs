@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::content::{Content, Gzip, Plain, Raw, Zstd};
+use super::content::{self, Content};
 use crate::error::IngestError;
 
 /// Bytes that are examined to detect a format.
@@ -203,19 +203,10 @@ impl Source {
         window: usize,
     ) -> Result<Self, IngestError> {
         let watch = Arc::new(Watch::default());
-        let mut raw = Watched { inner: reader, watch: watch.clone() };
-        let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
-        let mut head = Vec::new();
-        raw.by_ref().take(4).read_to_end(&mut head).map_err(read_error)?;
-        let compression = Compression::detect(&head);
-        let content: Box<dyn Content> = match compression {
-            Compression::None => Box::new(Plain(Cursor::new(head).chain(raw))),
-            Compression::Zstd => {
-                let raw = Raw::new(head, raw, buffer_len);
-                Box::new(Zstd::new(raw, window.ilog2()).map_err(read_error)?)
-            }
-            Compression::Gzip => Box::new(Gzip::new(Raw::new(head, raw, buffer_len))),
-        };
+        let raw = Watched { inner: reader, watch: watch.clone() };
+        let opened = content::open(raw, buffer_len, window.ilog2());
+        let (compression, content) =
+            opened.map_err(|source| IngestError::Read { input: name.clone(), offset: 0, source })?;
         let mut source = Self {
             name,
             compression,
