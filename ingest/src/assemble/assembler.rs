@@ -238,15 +238,17 @@ impl<B: BlockSink> Assembler<B> {
             labels.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         all.extend(self.options.external_labels.iter().cloned());
         let all: Vec<(String, String)> = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        if self.external_labels != all && self.options.separate_input_windows && !self.store.is_empty() {
+        if self.external_labels == all {
+            return Ok(());
+        }
+        let (is_separate, has_series) = (self.options.separate_input_windows, !self.store.is_empty());
+        // Blocks that were cut for memory become one with the next.
+        if !is_separate && (self.report.blocks > 0 || has_series) {
+            return Err(AssembleError::ExternalLabels);
+        }
+        if is_separate && has_series {
             self.cut_and_restart()?;
             self.input_window = InputWindow::NoInput;
-        } else if self.external_labels != all
-            && !self.options.separate_input_windows
-            && (self.report.blocks > 0 || !self.store.is_empty())
-        {
-            // Blocks that were cut for memory become one with the next.
-            return Err(AssembleError::ExternalLabels);
         }
         self.external_labels = all;
         Ok(())

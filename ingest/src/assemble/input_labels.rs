@@ -3,7 +3,7 @@
 //! They belong to each series, unlike external labels, which belong to the block: inputs with different labels share a
 //! block.
 
-use chronoxide_labels::Origin;
+use chronoxide_labels::{LabelId, Origin};
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
@@ -42,6 +42,15 @@ impl<B: BlockSink> Assembler<B> {
             if point.position(label.key).is_none() && !metric.iter().any(|other| other.key == label.key) {
                 labels.push(*label);
             }
+        }
+    }
+}
+
+/// Adds the labels of an input whose keys `labels` lacks.
+pub(super) fn add_missing(labels: &mut Vec<LabelId>, input: &[LabelId]) {
+    for &label in input {
+        if !labels.iter().any(|other| other.key == label.key) {
+            labels.push(label);
         }
     }
 }

@@ -8,6 +8,7 @@ use chronoxide_labels::{LabelError, Origin};
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
+use super::input_labels::add_missing;
 use super::untranslated::Untranslated;
 use crate::otlp::Level;
 
@@ -76,11 +77,7 @@ impl<B: BlockSink> Assembler<B> {
             self.store.note_origin(label.key, origin);
             self.base.push(label);
         }
-        for &label in &self.input {
-            if !self.base.iter().any(|other| other.key == label.key) {
-                self.base.push(label);
-            }
-        }
+        add_missing(&mut self.base, &self.input);
         self.base_is_current = true;
         Ok(())
     }
@@ -125,11 +122,7 @@ impl<B: BlockSink> Assembler<B> {
             self.store.note_origin(label.key, Origin::Resource);
             self.labels.push(label);
         }
-        for &label in &self.input {
-            if !self.labels.iter().any(|other| other.key == label.key) {
-                self.labels.push(label);
-            }
-        }
+        add_missing(&mut self.labels, &self.input);
         let times = untranslated.times.or(self.default_times());
         self.insert([times])?;
         if let Some(number) = self.intern_metadata(&TARGET_INFO) {
