@@ -176,7 +176,7 @@ impl<B: BlockSink> Ingest<B> {
     /// a block cannot be sealed or is refused; or the progress callback stopped the run. Series before the error are
     /// kept.
     pub fn read(&mut self, source: Source) -> Result<(), IngestError> {
-        self.read_records(source, Records::new)
+        self.read_records(source, false)
     }
 
     /// Reads one input that was found in a folder, beside captures. JSON objects without a metric name are no series
@@ -186,16 +186,12 @@ impl<B: BlockSink> Ingest<B> {
     ///
     /// Errors of [`read`](Self::read).
     pub fn read_found(&mut self, source: Source) -> Result<(), IngestError> {
-        self.read_records(source, Records::new_found)
+        self.read_records(source, true)
     }
 
-    fn read_records(
-        &mut self,
-        source: Source,
-        records: impl Fn(Source, Option<Format>, usize) -> Result<Records, IngestError>,
-    ) -> Result<(), IngestError> {
+    fn read_records(&mut self, source: Source, is_found: bool) -> Result<(), IngestError> {
         let (input, before) = (source.name().to_owned(), self.report().skipped);
-        let result = self.read_parts(source, records);
+        let result = self.read_parts(source, is_found);
         let skipped = self.report().skipped;
         let texts = skipped.invalid_texts - before.invalid_texts;
         if texts > 0 {
@@ -206,16 +202,13 @@ impl<B: BlockSink> Ingest<B> {
     }
 
     /// Reads the parts of an input between damages of its compressed stream.
-    fn read_parts(
-        &mut self,
-        mut source: Source,
-        records: impl Fn(Source, Option<Format>, usize) -> Result<Records, IngestError>,
-    ) -> Result<(), IngestError> {
+    fn read_parts(&mut self, mut source: Source, is_found: bool) -> Result<(), IngestError> {
         let max_len = self.options.max_record_len;
         let path = source.random_access().map(Path::to_owned);
         while source.has_failed_at_once() && self.pass_damage(&mut source, None, true)? {}
         let damage = source.damage().filter(|_| !source.is_truncated());
-        let part = records(source, self.options.format, max_len).map_err(|error| match (error, damage) {
+        let part = Records::open(source, self.options.format, max_len, is_found);
+        let part = part.map_err(|error| match (error, damage) {
             // A damaged stream can give any bytes before an error.
             (IngestError::UnknownFormat { .. }, Some(damage)) => damage,
             (error, _) => error,
@@ -242,10 +235,7 @@ impl<B: BlockSink> Ingest<B> {
 
         decoder.finish(&mut self.assembler).or_else(|error| error.split().map(drop))?;
         self.assembler.input_ends();
-        if let Some((rows, ignored)) = decoder.columns() {
-            self.assembler.report_mut().rows += rows;
-            self.count_columns(&name, rows > 0, ignored);
-        }
+        self.count_rows(&name, &decoder);
         let report = self.assembler.report_mut();
         report.inputs += 1;
         report.content_bytes += source.offset();
@@ -292,9 +282,7 @@ impl<B: BlockSink> Ingest<B> {
         let reason = damage.source().map(ToString::to_string).unwrap_or_default();
         // Other bytes may look like the start of a frame.
         if part_start != Some(offset) || offset == 0 {
-            let report = self.assembler.report_mut();
-            report.skipped.broken_records += 1;
-            report.warn(Warning::SkippedFrame { input: source.name().to_owned(), offset, reason });
+            self.skip_part(Warning::SkippedFrame { input: source.name().to_owned(), offset, reason });
         }
         Ok(is_resumed)
     }
@@ -511,15 +499,20 @@ impl<B: BlockSink> Ingest<B> {
         if !self.options.skip_broken_records {
             return Err(IngestError::Record { input, number, offset, source });
         }
+        self.skip_part(Warning::SkippedRecord { input, number, offset, reason: source.to_string() });
+        Ok(())
+    }
+
+    /// Counts a damaged part that is skipped, with a warning.
+    fn skip_part(&mut self, warning: impl Into<Warning>) {
         let report = self.assembler.report_mut();
         report.skipped.broken_records += 1;
-        report.warn(Warning::SkippedRecord { input, number, offset, reason: source.to_string() });
-        Ok(())
+        report.warn(warning.into());
     }
 }
 
 /// Returns an error with its sources.
-fn chain(error: &IngestError) -> String {
+fn chain(error: &dyn Error) -> String {
     let sources = std::iter::successors(error.source(), |&source| source.source());
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }

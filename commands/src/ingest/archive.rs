@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use chronoxide_ingest::input::decompress;
+use chronoxide_ingest::prometheus::tsdb::CHUNKS;
 use tar::EntryType;
 use tempfile::TempDir;
 
@@ -33,9 +34,6 @@ const MAX_EXPANSION: u64 = 1_000;
 
 /// Bytes of content that are always allowed: the preallocated files of a data folder.
 const MIN_CONTENT_LEN: u64 = 4 << 30;
-
-/// Folder of the chunks of a block. Its files are most of a data folder, and are not read.
-const CHUNKS: &str = "chunks";
 
 /// Errors of an archive that ends within a header or a padding.
 const CUT: [&str; 2] = ["failed to read entire block", "unexpected EOF"];
@@ -281,7 +279,7 @@ impl Archive {
                 let mut last = parts.iter().rev().map(|part| part.as_encoded_bytes());
                 let is_number = last.next().is_some_and(|name| name.len() >= 6 && name.iter().all(u8::is_ascii_digit));
                 let in_chunks = is_number && last.next() == Some(CHUNKS.as_bytes());
-                // Its folder tells that this is a block.
+                // The files are most of a data folder, and are not read. Their folder tells that this is a block.
                 Some(if in_chunks { Target::Folder(path.parent()?.to_owned()) } else { Target::File(path) })
             }
             EntryType::XGlobalHeader | EntryType::XHeader => None,

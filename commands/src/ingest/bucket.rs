@@ -5,22 +5,16 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use chronoxide_ingest::prometheus::tsdb::{
-    DELETION_MARK, INDEX, MARKERS_FOLDER, MAX_TOMBSTONES_LEN, META, TOMBSTONES, TsdbBlockError, TsdbFiles, is_block_id,
-    is_deletion_mark,
+    CHUNKS, DELETION_MARK, INDEX, MARKERS_FOLDER, MAX_JSON_LEN, MAX_TOMBSTONES_LEN, META, TOMBSTONES, TsdbBlockError,
+    TsdbFiles, is_block_id, is_deletion_mark,
 };
 use chronoxide_ingest::{BlockSink, Ingest, IngestError};
 use chronoxide_store::{BLOCK_SUFFIX, Location, RangedRead, StoreError};
 
 use crate::{Exit, Failure};
 
-/// Folder of the chunks of a block.
-const CHUNKS: &str = "chunks";
-
 /// Bytes of an index per request.
 const REQUEST_LEN: u64 = 4 << 20;
-
-/// Maximum length of `meta.json` and of a mark in bytes.
-const MAX_JSON_LEN: u64 = 64 << 20;
 
 /// Block of Prometheus's TSDB in an object store.
 #[derive(Debug, Clone)]

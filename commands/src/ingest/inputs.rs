@@ -42,6 +42,11 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    fn add(&mut self, path: &Path, folder: Option<&Path>, bucket_block: Option<BucketBlock>) {
+        let (path, folder) = (path.to_owned(), folder.map(Path::to_owned));
+        self.all.push(Input { path, folder, bucket_block, wildcards: Vec::new() });
+    }
+
     /// Returns the path of an input without the name of its archive.
     pub(crate) fn path_without_archive(&self, input: &Input) -> PathBuf {
         let member = self.archives.iter().find_map(|archive| {
@@ -109,8 +114,7 @@ fn add_blocks_of(url: &str, argument: &Path, inputs: &mut Inputs) -> Result<(), 
     let BucketBlocks { blocks, other_count } = bucket::find(url)?;
     for (name, block) in blocks {
         let is_argument = name.trim_end_matches('/') == url.trim_end_matches('/');
-        let folder = (!is_argument).then(|| argument.to_owned());
-        inputs.all.push(Input { path: name.into(), folder, bucket_block: Some(block), wildcards: Vec::new() });
+        inputs.add(Path::new(&name), (!is_argument).then_some(argument), Some(block));
     }
     if other_count > 0 {
         let found = format!("{} that no block of Prometheus's TSDB has", count_of(other_count as u64, "object"));
@@ -170,8 +174,7 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
             inputs.archives.push(archive);
             return list(&members, Some(folder.unwrap_or(path)), None, inputs);
         }
-        let (path, folder) = (path.to_owned(), folder.map(Path::to_owned));
-        inputs.all.push(Input { path, folder, bucket_block: None, wildcards: Vec::new() });
+        inputs.add(path, folder, None);
         return Ok(());
     }
     // A link to a folder around itself has no end.
@@ -187,8 +190,7 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
         Ok(names) => names,
         // The run counts it as an input that cannot be read.
         Err(_) if folder.is_some() => {
-            let (path, folder) = (path.to_owned(), folder.map(Path::to_owned));
-            inputs.all.push(Input { path, folder, bucket_block: None, wildcards: Vec::new() });
+            inputs.add(path, folder, None);
             return Ok(());
         }
         Err(error) => return Err(Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()))),

@@ -14,8 +14,6 @@ impl<B: BlockSink> Ingest<B> {
 
     /// Counts a damaged archive whose members after the damage are missing, with a warning.
     pub fn skip_rest_of_archive(&mut self, input: String, reason: &str) {
-        let report = self.assembler.report_mut();
-        report.skipped.broken_records += 1;
-        report.warn(Warning::DamagedArchive { input, reason: reason.to_owned() });
+        self.skip_part(Warning::DamagedArchive { input, reason: reason.to_owned() });
     }
 }

@@ -94,7 +94,8 @@ impl<B: BlockSink> Ingest<B> {
         Ok(())
     }
 
-    fn count_rows(&mut self, name: &str, decoder: &Decoder) {
+    /// Counts the rows of a table, if the input is one.
+    pub(super) fn count_rows(&mut self, name: &str, decoder: &Decoder) {
         if let Some((rows, ignored)) = decoder.columns() {
             self.assembler.report_mut().rows += rows;
             self.count_columns(name, rows > 0, ignored);
@@ -186,9 +187,7 @@ impl<B: BlockSink> Ingest<B> {
             let source = ParquetError::RowGroup { number, rows, source };
             return Err(IngestError::Parquet { input, source });
         }
-        let report = self.assembler.report_mut();
-        report.skipped.broken_records += 1;
-        report.warn(Warning::SkippedRowGroup { input, number, rows, reason: source.to_string() });
+        self.skip_part(Warning::SkippedRowGroup { input, number, rows, reason: source.to_string() });
         Ok(())
     }
 
@@ -214,7 +213,7 @@ impl<B: BlockSink> Ingest<B> {
     }
 
     /// Warns of a table without rows, and of its ignored columns.
-    pub(super) fn count_columns(&mut self, input: &str, has_rows: bool, ignored: &[String]) {
+    fn count_columns(&mut self, input: &str, has_rows: bool, ignored: &[String]) {
         let report = self.assembler.report_mut();
         if !has_rows {
             report.warn(Warning::NoSeries { input: input.to_owned() });

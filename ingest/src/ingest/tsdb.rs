@@ -3,7 +3,7 @@
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
+use super::{Ingest, SERIES_PER_PROGRESS_REPORT, chain};
 use crate::assemble::BlockSink;
 use crate::error::IngestError;
 use crate::input::Position;
@@ -46,7 +46,7 @@ impl<B: BlockSink> Ingest<B> {
         let meta = match TsdbMeta::parse(files.meta.as_deref()) {
             Ok(meta) => Some(meta),
             Err(error) if self.options.skip_broken_records && error.is_damage() && files.index.is_some() => {
-                self.skip_part(TsdbWarning::NoMeta { input: name.to_owned(), reason: reason(error) });
+                self.skip_part(TsdbWarning::NoMeta { input: name.to_owned(), reason: chain(&error) });
                 None
             }
             Err(error) => return Err(broken(error)),
@@ -102,7 +102,7 @@ impl<B: BlockSink> Ingest<B> {
                 Ok(false) => return Ok(count),
                 Err(TsdbError::Block(error)) if self.options.skip_broken_records && error.is_damage() => {
                     index.resume().map_err(broken)?;
-                    self.skip_part(TsdbWarning::SkippedSeries { input: name.to_owned(), reason: reason(error) });
+                    self.skip_part(TsdbWarning::SkippedSeries { input: name.to_owned(), reason: chain(&error) });
                     continue;
                 }
                 Err(TsdbError::Block(error)) => return Err(broken(error)),
@@ -125,25 +125,10 @@ impl<B: BlockSink> Ingest<B> {
         };
         match parse_tombstones(content) {
             Err(error) if self.options.skip_broken_records => {
-                self.skip_part(TsdbWarning::NoTombstones { input: name.to_owned(), reason: reason(error) });
+                self.skip_part(TsdbWarning::NoTombstones { input: name.to_owned(), reason: chain(&error) });
                 Ok(Tombstones::default())
             }
             parsed => parsed,
         }
-    }
-
-    /// Counts a damaged part that is skipped, with a warning.
-    pub(super) fn skip_part(&mut self, warning: TsdbWarning) {
-        let report = self.assembler.report_mut();
-        report.skipped.broken_records += 1;
-        report.warn(warning.into());
-    }
-}
-
-/// Returns the text of an error with its causes.
-fn reason(error: TsdbBlockError) -> String {
-    match error {
-        TsdbBlockError::Meta(source) => format!("damaged block: meta.json is not valid: {source}"),
-        error => error.to_string(),
     }
 }

@@ -79,16 +79,14 @@ impl Records {
         Self::open(source, format, max_len, false)
     }
 
-    /// Creates a reader of an input that was found in a folder: JSON without metric names is not a capture.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`new`](Self::new).
-    pub(crate) fn new_found(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
-        Self::open(source, format, max_len, true)
-    }
-
-    fn open(mut source: Source, format: Option<Format>, max_len: usize, is_found: bool) -> Result<Self, IngestError> {
+    /// Creates a reader as [`new`](Self::new) does. If the input `is_found` in a folder, JSON without metric names is
+    /// not a capture.
+    pub(crate) fn open(
+        mut source: Source,
+        format: Option<Format>,
+        max_len: usize,
+        is_found: bool,
+    ) -> Result<Self, IngestError> {
         if source.head().starts_with(&MAGIC) {
             let found = "this is a Chronoxide block, not a capture (use chronoxide-compact to merge blocks)";
             return Err(IngestError::UnknownFormat { input: source.name().to_owned(), found });
@@ -187,43 +185,19 @@ impl Records {
         }
         let (offset, found) = loop {
             self.buffer.clear();
+            let offset = self.source.offset();
+            let (source, max_len, buffer) = (&mut self.source, self.max_len, &mut self.buffer);
             let (offset, found) = match self.framing {
-                Framing::Lines => {
-                    let offset = self.source.offset();
-                    (offset, lines::next(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Frames => {
-                    let offset = self.source.offset();
-                    (offset, frames::next(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Delimited => {
-                    let offset = self.source.offset();
-                    (offset, frames::next_delimited(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Fields => {
-                    let offset = self.source.offset();
-                    (offset, frames::next_field(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Whole => {
-                    let offset = self.source.offset();
-                    (offset, frames::whole(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Messages => {
-                    let offset = self.source.offset();
-                    (offset, self.messages.next(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Csv => {
-                    let offset = self.source.offset();
-                    (offset, self.csv.next(&mut self.source, self.max_len, &mut self.buffer)?)
-                }
-                Framing::Chunks => {
-                    let offset = self.source.offset();
-                    (offset, chunks::next(&mut self.source, &mut self.buffer)?)
-                }
-                Framing::Values => values::next(&mut self.source, self.max_len, &mut self.buffer)?,
-                Framing::Array | Framing::Response => {
-                    self.elements.next(&mut self.source, self.max_len, &mut self.buffer)?
-                }
+                Framing::Lines => (offset, lines::next(source, max_len, buffer)?),
+                Framing::Frames => (offset, frames::next(source, max_len, buffer)?),
+                Framing::Delimited => (offset, frames::next_delimited(source, max_len, buffer)?),
+                Framing::Fields => (offset, frames::next_field(source, max_len, buffer)?),
+                Framing::Whole => (offset, frames::whole(source, max_len, buffer)?),
+                Framing::Messages => (offset, self.messages.next(source, max_len, buffer)?),
+                Framing::Csv => (offset, self.csv.next(source, max_len, buffer)?),
+                Framing::Chunks => (offset, chunks::next(source, buffer)?),
+                Framing::Values => values::next(source, max_len, buffer)?,
+                Framing::Array | Framing::Response => self.elements.next(source, max_len, buffer)?,
             };
             match found {
                 Found::Blank => self.blank_lines += 1,

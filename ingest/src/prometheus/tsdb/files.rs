@@ -24,13 +24,13 @@ pub const DELETION_MARK: &str = "deletion-mark.json";
 pub const MARKERS_FOLDER: &str = "markers";
 
 /// Folder of the chunks of a block.
-const CHUNKS: &str = "chunks";
+pub const CHUNKS: &str = "chunks";
 
 /// Magic number of an index.
 pub(super) const MAGIC: [u8; 4] = 0xbaaa_d700_u32.to_be_bytes();
 
 /// Maximum length of `meta.json` and of a mark in bytes.
-const MAX_JSON_LEN: u64 = 64 << 20;
+pub const MAX_JSON_LEN: u64 = 64 << 20;
 
 /// Maximum length of a file of tombstones in bytes. They take up to eight times as much memory.
 pub const MAX_TOMBSTONES_LEN: u64 = 64 << 20;

@@ -35,8 +35,8 @@ use std::path::Path;
 
 pub use error::{TsdbBlockError, TsdbError};
 pub use files::{
-    DELETION_MARK, INDEX, MARKERS_FOLDER, MAX_TOMBSTONES_LEN, META, TOMBSTONES, TsdbFiles, is_block, is_block_id,
-    is_deletion_mark,
+    CHUNKS, DELETION_MARK, INDEX, MARKERS_FOLDER, MAX_JSON_LEN, MAX_TOMBSTONES_LEN, META, TOMBSTONES, TsdbFiles,
+    is_block, is_block_id, is_deletion_mark,
 };
 use input::Input;
 pub use meta::{TsdbMeta, TsdbStats};
