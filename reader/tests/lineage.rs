@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_reader::lineage::{Judgement, Lineage, Reason, Standing, ancestors, judge};
+use chronoxide_reader::lineage::{
+    DeletionOrder, Judgement, Lineage, Reason, Standing, ancestors, deletion_order, hidden_blocks, judge,
+};
 use chronoxide_reader::{BlockId, Job};
 use chronoxide_testkit::random::Random;
 use proptest::prelude::*;
@@ -428,4 +430,342 @@ fn histories_have_deletions_and_unfinished_jobs() {
     }
     println!("{deleted} deletions, {hidden:?} hidden by merges and in unfinished jobs");
     assert!(deleted > 500 && hidden.iter().all(|count| *count > 500), "{deleted}, {hidden:?}");
+}
+
+/// Random blocks with random claims: few ids, so that claims meet, jobs are in doubt and origins form cycles.
+fn random_claims(seed: u64) -> Vec<Lineage> {
+    let mut random = Random::new(seed);
+    let ids = 3 + random.below(12);
+    let some = |random: &mut Random, percent| -> Vec<BlockId> {
+        let ids = (1..=ids).filter(|_| random.percent(percent));
+        ids.map(|number| id(number as u8)).collect()
+    };
+    let mut blocks = Vec::new();
+    for number in 1..=ids {
+        if random.percent(20) {
+            continue;
+        }
+        let jobs = 1 + ids / 2;
+        let output_count = 1 + random.below(3) as u32;
+        let job =
+            Job { id: [random.below(jobs) as u8; 16], output: random.below(3) as u32 % output_count, output_count };
+        let percent = if random.percent(50) { 10 } else { 35 };
+        let has_job = random.percent(75);
+        let [parents, ancestors] = [some(&mut random, percent), some(&mut random, 5)];
+        let block = Lineage {
+            id: id(number as u8),
+            job: has_job.then_some(job),
+            parents: if has_job { parents } else { Vec::new() },
+            ancestors: if has_job { ancestors } else { Vec::new() },
+            series_count: random.below(12) as u64,
+            is_read_only: random.percent(4),
+            is_rewritten: random.percent(8),
+        };
+        // Outputs of one job often name equal origins.
+        let twin = blocks.iter().find(|other: &&Lineage| other.job.map(|job| job.id) == block.job.map(|job| job.id));
+        let block = match twin {
+            Some(twin) if random.percent(80) => {
+                Lineage { parents: twin.parents.clone(), ancestors: twin.ancestors.clone(), ..block }
+            }
+            _ => block,
+        };
+        let copies = if random.percent(10) { 2 } else { 1 };
+        blocks.extend(vec![block; copies]);
+    }
+    blocks
+}
+
+/// Rules of the module's documentation, one after the other, without regard to cost.
+mod model {
+    use super::*;
+
+    type Key = ([u8; 16], u32);
+
+    fn key(block: &Lineage) -> Option<Key> {
+        block.job.map(|job| (job.id, job.output_count))
+    }
+
+    struct Folder(BTreeMap<BlockId, Lineage>);
+
+    impl Folder {
+        fn outputs(&self, job: Key) -> Vec<&Lineage> {
+            self.0.values().filter(|block| key(block) == Some(job)).collect()
+        }
+
+        fn is_complete(&self, job: Key) -> bool {
+            let outputs = self.outputs(job);
+            let numbers: Vec<u32> = outputs.iter().filter_map(|block| Some(block.job?.output)).collect();
+            let origins: BTreeSet<_> = outputs.iter().map(|block| (&block.parents, &block.ancestors)).collect();
+            let distinct: BTreeSet<u32> = numbers.iter().copied().collect();
+            origins.len() == 1 && distinct.len() == numbers.len() && distinct.into_iter().eq(0..job.1)
+        }
+
+        fn claimed(&self, job: Key) -> BTreeSet<BlockId> {
+            let mut outputs = self.outputs(job);
+            outputs.sort_by_key(|block| block.job.map(|job| job.output));
+            let own: BTreeSet<BlockId> = outputs.iter().map(|block| block.id).collect();
+            let named = outputs.first().into_iter().flat_map(|block| block.parents.iter().chain(&block.ancestors));
+            named.copied().filter(|id| !own.contains(id)).collect()
+        }
+
+        fn series(&self, job: Key) -> u64 {
+            self.outputs(job).iter().map(|block| block.series_count).sum()
+        }
+
+        fn is_hiding(&self, job: Key) -> bool {
+            let is_larger = |id: &BlockId| self.0.get(id).is_some_and(|block| block.series_count > self.series(job));
+            let is_rewritten = self.outputs(job).iter().any(|block| block.is_rewritten);
+            self.is_complete(job) && (is_rewritten || !self.claimed(job).iter().any(is_larger))
+        }
+
+        fn hiding(&self, id: BlockId) -> Vec<Key> {
+            let jobs: BTreeSet<Key> = self.0.values().filter_map(key).collect();
+            jobs.into_iter().filter(|job| self.is_hiding(*job) && self.claimed(*job).contains(&id)).collect()
+        }
+
+        fn can_be_replaced(&self, block: &Lineage) -> bool {
+            let is_there = |id: &BlockId| self.0.contains_key(id) || !self.hiding(*id).is_empty();
+            let largest = |id: &BlockId| self.hiding(*id).into_iter().max_by_key(|job| self.series(*job));
+            let jobs: BTreeSet<Key> =
+                block.parents.iter().filter(|id| !self.0.contains_key(*id)).filter_map(largest).collect();
+            let of_jobs: BTreeSet<BlockId> =
+                jobs.iter().flat_map(|job| self.outputs(*job)).map(|block| block.id).collect();
+            let there = block.parents.iter().copied().filter(|id| self.0.contains_key(id));
+            let holders: BTreeSet<BlockId> = there.chain(of_jobs).collect();
+            let held: u64 = holders.iter().map(|id| self.0[id].series_count).sum();
+            !block.parents.is_empty() && block.parents.iter().all(is_there) && held >= block.series_count
+        }
+
+        fn rule(&self, block: &Lineage) -> Standing {
+            match (self.hiding(block.id).first(), key(block)) {
+                _ if block.is_read_only => Standing::Live,
+                (Some((job, _)), _) => Standing::Hidden(Reason::Merged { job: *job }),
+                (None, Some(job)) if !self.is_complete(job) && self.can_be_replaced(block) => {
+                    Standing::Hidden(Reason::Unfinished { job: job.0 })
+                }
+                _ => Standing::Live,
+            }
+        }
+
+        /// Blocks whose series are in live blocks.
+        fn held(&self, rules: &BTreeMap<BlockId, Standing>) -> BTreeSet<BlockId> {
+            let mut held: BTreeSet<BlockId> =
+                rules.iter().filter(|(_, rule)| **rule == Standing::Live).map(|(id, _)| *id).collect();
+            loop {
+                let by_job = |id: &BlockId| {
+                    let mut jobs = self.hiding(*id).into_iter();
+                    jobs.any(|job| self.outputs(job).iter().all(|output| held.contains(&output.id)))
+                };
+                let is_held = |id: &BlockId| match rules[id] {
+                    Standing::Hidden(Reason::Unfinished { .. }) => {
+                        self.0[id].parents.iter().all(|parent| held.contains(parent) || by_job(parent))
+                    }
+                    _ => by_job(id),
+                };
+                let more: Vec<BlockId> =
+                    rules.keys().copied().filter(|id| !held.contains(id)).filter(is_held).collect();
+                if more.is_empty() {
+                    return held;
+                }
+                held.extend(more);
+            }
+        }
+    }
+
+    pub(super) fn standings(blocks: &[Lineage]) -> Vec<Standing> {
+        let folder = Folder(blocks.iter().map(|block| (block.id, block.clone())).collect());
+        let rules: BTreeMap<BlockId, Standing> = folder.0.iter().map(|(id, block)| (*id, folder.rule(block))).collect();
+        let held = folder.held(&rules);
+        let mut seen = BTreeSet::new();
+        let standing = |block: &Lineage| match rules[&block.id] {
+            _ if !seen.insert(block.id) => Standing::Hidden(Reason::Copy),
+            rule if held.contains(&block.id) => rule,
+            _ => Standing::Live,
+        };
+        blocks.iter().map(standing).collect()
+    }
+}
+
+fn live_ids(blocks: &[Lineage]) -> BTreeSet<BlockId> {
+    let standings = model::standings(blocks);
+    blocks.iter().zip(standings).filter(|(_, standing)| *standing == LIVE).map(|(block, _)| block.id).collect()
+}
+
+/// Deletes one block after the other as long as the same blocks are live, trying all of them each time.
+fn deletable(blocks: &[Lineage], delete: &BTreeSet<BlockId>) -> BTreeSet<BlockId> {
+    let before = live_ids(blocks);
+    let (mut left, mut gone) = (blocks.to_vec(), BTreeSet::new());
+    let without = |left: &[Lineage], id: BlockId| -> Vec<Lineage> {
+        left.iter().filter(|block| block.id != id).cloned().collect()
+    };
+    while let Some(next) =
+        left.iter().map(|block| block.id).find(|id| delete.contains(id) && live_ids(&without(&left, *id)) == before)
+    {
+        left = without(&left, next);
+        gone.insert(next);
+    }
+    gone
+}
+
+/// Returns the blocks that are deleted, after it checked that the same blocks are live after each deletion.
+fn check_order(blocks: &[Lineage], delete: &BTreeSet<BlockId>) -> BTreeSet<BlockId> {
+    let before = live_ids(blocks);
+    let DeletionOrder { order, needed, .. } = deletion_order(&blocks.iter().collect::<Vec<_>>(), delete);
+    let mut gone = BTreeSet::new();
+    for place in &order {
+        assert!(gone.insert(*place), "deleted twice");
+        let left = (0..).zip(blocks).filter(|(place, _)| !gone.contains(place)).map(|(_, block)| block.clone());
+        assert_eq!(live_ids(&left.collect::<Vec<_>>()), before, "after {gone:?} of {blocks:#?}");
+    }
+    let gone: BTreeSet<BlockId> = order.iter().map(|place| blocks[*place].id).collect();
+    let present: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
+    let kept: BTreeSet<BlockId> = needed.into_iter().collect();
+    assert!(gone.is_subset(delete) && kept.is_disjoint(&gone));
+    assert_eq!(gone.union(&kept).copied().collect::<BTreeSet<_>>(), delete.intersection(&present).copied().collect());
+    gone
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn blocks_with_any_claims_are_judged_by_the_rules(seed: u64) {
+        let blocks = random_claims(seed);
+        prop_assert_eq!(judge(&blocks).standings, model::standings(&blocks), "{:#?}", blocks);
+    }
+
+    #[test]
+    fn deletions_keep_the_same_blocks_live_whatever_blocks_claim(seed: u64) {
+        let blocks = random_claims(seed);
+        let ids = blocks.iter().map(|block| block.id);
+        let mut random = Random::new(seed ^ 1);
+        let delete = ids.filter(|_| random.percent(70)).collect();
+        check_order(&blocks, &delete);
+    }
+}
+
+/// Honest jobs, killed and run again: every hidden block that can go does go.
+#[test]
+fn all_blocks_go_that_no_other_needs() {
+    let mut deleted = 0;
+    for seed in 0..100 {
+        let mut history = History::new(seed);
+        for _ in 0..12 {
+            let live = history.live();
+            let inputs = history.some_of(&live);
+            history.merge(&inputs);
+            if history.random.percent(30) {
+                history.delete();
+            }
+        }
+        let blocks: Vec<Lineage> = history.present.iter().map(|&block| history.blocks[block].0.clone()).collect();
+        let delete: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
+        let gone = check_order(&blocks, &delete);
+        assert_eq!(gone, deletable(&blocks, &delete), "seed {seed}");
+        deleted += gone.len();
+    }
+    println!("{deleted} deletions");
+    assert!(deleted > 300, "{deleted}");
+}
+
+/// Returns the numbers of blocks in the order of their deletion, or the first that has to stay.
+fn order(blocks: &[Lineage], delete: &[u8]) -> Result<Vec<u8>, u8> {
+    let delete = delete.iter().copied().map(id).collect();
+    check_order(blocks, &delete);
+    let DeletionOrder { order, needed, .. } = deletion_order(&blocks.iter().collect::<Vec<_>>(), &delete);
+    match needed.first() {
+        Some(needed) => Err(needed.0[0]),
+        None => Ok(order.into_iter().map(|place| blocks[place].id.0[0]).collect()),
+    }
+}
+
+#[test]
+fn the_oldest_goes_first_and_each_copy() {
+    let mut blocks = vec![original(3), original(1), original(2), output(9, (1, 0, 1), &[1, 2, 3], &[])];
+    assert_eq!(order(&blocks, &[3, 1, 2, 77]), Ok(vec![1, 2, 3]));
+    blocks.push(blocks[1].clone());
+    assert_eq!(order(&blocks, &[1]), Ok(vec![1, 1]));
+    assert_eq!(order(&blocks, &[]), Ok(vec![]));
+}
+
+#[test]
+fn what_counts_is_not_deleted() {
+    let blocks = [original(1), original(2), output(9, (1, 0, 1), &[1], &[])];
+    assert_eq!(order(&blocks, &[1, 2]), Err(2));
+    assert_eq!(order(&blocks, &[9]), Err(9));
+    let half = [original(1), output(9, (1, 0, 2), &[1], &[])];
+    assert_eq!(order(&half, &[1]), Err(1), "one of two outputs replaces nothing");
+}
+
+/// Block 5 was merged into 2 and 3, and 2 into 9; 5 was kept.
+#[test]
+fn a_part_goes_after_the_whole() {
+    let blocks = [
+        original(5),
+        output(2, (1, 0, 2), &[5], &[]),
+        output(3, (1, 1, 2), &[5], &[]),
+        output(9, (2, 0, 1), &[2], &[]),
+    ];
+    assert_eq!(order(&blocks, &[2]), Err(2), "5 would count again");
+    assert_eq!(order(&blocks, &[2, 5]), Ok(vec![5, 2]));
+}
+
+#[test]
+fn claims_lead_to_live_blocks() {
+    let groups = |blocks: &[Lineage]| -> Vec<(Vec<u8>, Vec<u8>)> {
+        let number = |place: &usize| blocks[*place].id.0[0];
+        let found = hidden_blocks(&blocks.iter().collect::<Vec<_>>());
+        found
+            .iter()
+            .map(|group| (group.blocks.iter().map(number).collect(), group.holders.iter().map(number).collect()))
+            .collect()
+    };
+    // A chain, whose first links are each hidden by the next.
+    let chain = [original(1), output(2, (1, 0, 1), &[1], &[]), output(3, (2, 0, 1), &[2], &[])];
+    assert_eq!(groups(&chain), [(vec![1], vec![3]), (vec![2], vec![3])]);
+    // Two outputs, one of which was merged with another block. Copies are deleted as well.
+    let parts = [
+        original(5),
+        original(5),
+        output(6, (1, 0, 2), &[5], &[]),
+        output(7, (1, 1, 2), &[5], &[]),
+        original(8),
+        output(9, (2, 0, 1), &[7, 8], &[]),
+    ];
+    assert_eq!(groups(&parts), [(vec![5, 5], vec![6, 9]), (vec![7, 8], vec![9])]);
+    // An output of an unfinished job is held by its parents, or by what replaced them.
+    let [a, ..] = three();
+    let unfinished = [original(1), a, output(20, (2, 0, 1), &[2], &[])];
+    assert_eq!(groups(&unfinished), [(vec![11], vec![1, 20])]);
+}
+
+/// Chains of tens of thousands of links, and as many claims about one block.
+#[test]
+fn many_blocks_are_judged_and_ordered() {
+    const COUNT: usize = 20_000;
+    let id = |number: usize| {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        BlockId(bytes)
+    };
+    let link = |number: usize, parents: Vec<BlockId>| {
+        let mut job = [1; 16];
+        job[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        let job = (number > 0).then_some(Job { id: job, output: 0, output_count: 1 });
+        Lineage { id: id(number), job, parents, ..original(1) }
+    };
+    let chain: Vec<Lineage> =
+        (0..COUNT).map(|number| link(number, (0..number).next_back().map(id).into_iter().collect())).collect();
+    let star: Vec<Lineage> =
+        (0..COUNT).map(|number| link(number, (number > 0).then(|| id(0)).into_iter().collect())).collect();
+    for (blocks, hidden) in [(chain, COUNT - 1), (star, 1)] {
+        let found = judge(&blocks).standings;
+        assert_eq!(found.iter().filter(|standing| **standing != LIVE).count(), hidden);
+        let all: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
+        let references: Vec<&Lineage> = blocks.iter().collect();
+        let DeletionOrder { order, needed, .. } = deletion_order(&references, &all);
+        assert_eq!((order.len(), needed.len()), (hidden, COUNT - hidden));
+        assert!(order.into_iter().eq(0..hidden));
+        assert_eq!(hidden_blocks(&references).iter().map(|group| group.blocks.len()).sum::<usize>(), hidden);
+    }
 }
