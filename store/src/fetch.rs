@@ -183,14 +183,21 @@ impl Cache {
         all.into_iter().map(|(_, path)| path).collect()
     }
 
-    /// Lists a location, and returns the files of its live blocks, in their order, as [`Cache::fetch_all`].
+    /// Lists a location, and returns the files of its live blocks, in their order, as [`Cache::fetch_all`]. If a block
+    /// is not the one that the manifest describes, lists the location again by its blocks alone.
     ///
     /// # Errors
     /// As [`Listing::read`] and [`Cache::fetch_all`].
     pub fn fetch_live(&self, location: &Location) -> Result<(Listing, Vec<PathBuf>), StoreError> {
         let listing = Listing::read(location)?;
-        let paths = self.fetch_all(location, &listing.live)?;
-        Ok((listing, paths))
+        match self.fetch_all(location, &listing.live) {
+            Err(StoreError::Changed { .. }) if listing.from_manifest > 0 => {
+                let listing = Listing::read_blocks(location)?;
+                let paths = self.fetch_all(location, &listing.live)?;
+                Ok((listing, paths))
+            }
+            fetched => Ok((listing, fetched?)),
+        }
     }
 
     /// Returns the file of the block of a URL, as [`Cache::fetch`].

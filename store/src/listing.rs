@@ -150,11 +150,11 @@ impl Listing {
     /// hide the sound one.
     fn set_damaged_aside(&mut self, location: &Location, blocks: &mut Vec<Listed>) -> Result<(), StoreError> {
         let mut first: BTreeMap<BlockId, u32> = BTreeMap::new();
-        let mut disputed = Vec::new();
+        let mut disputed = BTreeSet::new();
         for block in &*blocks {
             let header = block.facts.header_checksum;
             if *first.entry(block.facts.id).or_insert(header) != header {
-                disputed.push(block.facts.id);
+                disputed.insert(block.facts.id);
             }
         }
         for block in std::mem::take(blocks) {
@@ -165,6 +165,23 @@ impl Listing {
             }
         }
         Ok(())
+    }
+
+    /// Reads blocks of the listing that may be known from the manifest alone, and returns the keys of those that state
+    /// something else: two ranged reads per block.
+    ///
+    /// # Errors
+    /// A block cannot be read now.
+    pub fn contradicted(&self, location: &Location, blocks: &[&Listed]) -> Result<Vec<String>, StoreError> {
+        if self.from_manifest == 0 {
+            return Ok(Vec::new());
+        }
+        let objects: Vec<Object> = blocks.iter().map(|block| block.object.clone()).collect();
+        let mut stated = BTreeMap::new();
+        read_facts(location, &objects, &Manifest::default(), &mut stated, &mut |_, _| {})?;
+        let is_wrong =
+            |block: &&&Listed| !matches!(stated.get(&block.object), Some(Ok(facts)) if *facts == block.facts);
+        Ok(blocks.iter().filter(is_wrong).map(|block| block.object.key.clone()).collect())
     }
 
     /// Returns the readable block under a key.

@@ -1,12 +1,12 @@
 //! [`make`]: from a listing to a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use chronoxide_planner::Layout;
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, ancestors};
-use chronoxide_store::{Facts, Listed, Listing};
+use chronoxide_store::{Facts, Listed, Listing, Location};
 
 use super::document::VERSION;
 use super::estimate::InputMemory;
@@ -54,7 +54,7 @@ impl Description {
 /// Describes the live blocks of a listing that a plan may merge, for [`choose`].
 #[must_use]
 pub fn describe(listing: &Listing, options: &PlanOptions) -> Vec<Description> {
-    let disputed: Vec<[u8; 16]> =
+    let disputed: BTreeSet<[u8; 16]> =
         listing.incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
     // A merged block would inherit the claim.
     let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| disputed.contains(&job.id));
@@ -95,6 +95,31 @@ pub fn make(
     plan.id = plan.derived_id();
     plan.check_keys()?;
     Ok(plan)
+}
+
+/// Like [`make`], but reads each input that the plan names, if the listing may know it from a manifest alone. If one
+/// states something else, lists the location again by its blocks and plans again. Returns the keys of these blocks.
+///
+/// Without this, jobs of the plan would refuse the inputs, and each further plan would repeat what the manifest says.
+///
+/// # Errors
+/// As [`make`], and errors of listing.
+pub fn make_checked(
+    location: &Location,
+    listing: &mut Listing,
+    options: &PlanOptions,
+    strategy: &StrategyOptions,
+    sizing: &Sizing,
+) -> Result<(Plan, Vec<String>), PlanError> {
+    let plan = make(location.text(), listing, options, strategy, sizing)?;
+    let keys: BTreeSet<&str> = plan.input_blocks().map(|input| input.key.as_str()).collect();
+    let inputs: Vec<&Listed> = listing.live.iter().filter(|block| keys.contains(block.object.key.as_str())).collect();
+    let contradicted = listing.contradicted(location, &inputs)?;
+    if contradicted.is_empty() {
+        return Ok((plan, contradicted));
+    }
+    *listing = Listing::read_blocks(location)?;
+    Ok((make(location.text(), listing, options, strategy, sizing)?, contradicted))
 }
 
 /// Splits one merge into jobs.

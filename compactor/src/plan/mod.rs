@@ -25,7 +25,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `document` | [`Plan`]: jobs with inputs, outputs, options and memory, as JSON (`spec/plan.schema.json`) |
-//! | `make` | [`make`]: from a listing to a plan |
+//! | `make` | [`make`] and [`make_checked`]: from a listing to a plan |
 //! | `estimate` | memory of a job, from the catalogues of its inputs |
 //! | `staging` | keys of a plan's objects |
 //! | `record` | [`Record`]: inputs, outputs and balance of a finished job |
@@ -52,7 +52,7 @@ pub use clean::{Cleaned, abort, clean, finish_commits, forget, revive};
 pub use commit::{CommitOptions, Committed, commit};
 pub use document::{JobInput, Merge, Plan, PlanOptions, PlannedJob, StoredBlock, Totals};
 pub use error::PlanError;
-pub use make::{MAX_SHARDS, Sizing, describe, make};
+pub use make::{MAX_SHARDS, Sizing, describe, make, make_checked};
 pub use record::Record;
 pub use run::{JobRun, Workplace, run};
 pub use staging::PLANS_PREFIX;

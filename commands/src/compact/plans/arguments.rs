@@ -283,12 +283,13 @@ pub(crate) struct CleanArguments {
 }
 
 const INDEX_HELP: &str = "\
-Reads two ranges of each block that the last manifest does not describe.
+Reads two ranges of each block, so that nothing is copied from a manifest that is wrong.
 
 Exit codes: 0 done; 1 the location cannot be read or written; 3 or 4 an object is not a valid block: the manifest is written without it.
 
 Examples:
-  chronoxide-compact index s3://metrics/blocks/";
+  chronoxide-compact index s3://metrics/blocks/
+  chronoxide-compact index s3://metrics/blocks/ --incremental";
 
 /// Arguments of `index`.
 #[derive(Debug, Args)]
@@ -297,6 +298,10 @@ pub(crate) struct IndexArguments {
     /// Folder or URL of the blocks
     #[arg(value_name = "LOCATION")]
     pub(crate) location: String,
+
+    /// Read only blocks that the last manifest does not describe, and believe what it says of the others
+    #[arg(long)]
+    pub(crate) incremental: bool,
 
     /// Print the result as JSON to standard output
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use chronoxide_compactor::CompactOptions;
-use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make, revive};
+use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make_checked, revive};
 use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_publish::{Candidate, Disk, PublishError, publish};
 use chronoxide_store::{Listing, Location, Manifest, StoreError};
@@ -28,21 +28,18 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     let is_shown = std::io::stderr().is_terminal() && !arguments.quiet.is_set();
     let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(None, target);
-    let listing = Listing::read_with(&location, &Manifest::read(&location)?, &mut |done, total| {
+    let mut listing = Listing::read_with(&location, &Manifest::read(&location)?, &mut |done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     })?;
     bar.finish_and_clear();
     let exit = source::warn_of_unreadable(&listing, "not planned: ");
     let options = arguments.compact_options();
-    let plan = make(
-        location.text(),
-        &listing,
-        &PlanOptions::new(&options, &arguments.shard_by),
-        &arguments.strategy_options(),
-        &arguments.sizing(),
-    )
-    .map_err(Error::from)?;
+    let plan_options = PlanOptions::new(&options, &arguments.shard_by);
+    let strategy = arguments.strategy_options();
+    let made = make_checked(&location, &mut listing, &plan_options, &strategy, &arguments.sizing());
+    let (plan, contradicted) = made.map_err(Error::from)?;
+    source::warn_of_manifest(&location, &contradicted, "run `index` to correct it");
     revive(&plan, &location).map_err(Error::from)?;
     let json = plan.to_json();
     match (output, existing) {

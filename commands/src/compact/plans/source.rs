@@ -5,7 +5,9 @@ use std::path::Path;
 
 use chronoxide_compactor::plan::{PLANS_PREFIX, Plan};
 use chronoxide_publish::{Disk, FolderLock, recover};
-use chronoxide_store::{Cache, Listing, Location};
+use chronoxide_store::{Cache, Listing, Location, MANIFEST_KEY};
+use chronoxide_text::escape::TerminalSafe;
+use chronoxide_text::human;
 
 use super::arguments::CacheArguments;
 use crate::compact::failure::Error;
@@ -95,4 +97,18 @@ impl CacheArguments {
             None => Cache::from_environment(self.cache_size as u64)?,
         })
     }
+}
+
+/// Prints that the manifest does not describe these blocks as they are, and what corrects it.
+pub(super) fn warn_of_manifest(location: &Location, contradicted: &[String], remedy: &str) {
+    let Some(first) = contradicted.first() else { return };
+    let (manifest, first) = (location.name(MANIFEST_KEY), location.name(first));
+    let count = human::count_of(contradicted.len() as u64, "block");
+    tell(|out| {
+        let (manifest, first) = (TerminalSafe(&manifest), TerminalSafe(&first));
+        writeln!(
+            out,
+            "chronoxide-compact: warning: {manifest}: contradicts {count}, such as {first}; the blocks were read instead: {remedy}"
+        )
+    });
 }

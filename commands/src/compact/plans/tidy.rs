@@ -52,7 +52,7 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
 
 pub(super) fn index(arguments: &IndexArguments) -> Result<Exit, Failure> {
     let location = source::open(&arguments.location)?;
-    let listing = Listing::read(&location)?;
+    let listing = if arguments.incremental { Listing::read(&location)? } else { Listing::read_blocks(&location)? };
     let exit = source::warn_of_unreadable(&listing, "not listed: ");
     let manifest = Manifest::from_listing(&listing);
     let bytes = manifest.write(&location)?;
