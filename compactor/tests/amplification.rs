@@ -69,7 +69,13 @@ fn arenas_of_archives_are_counted_before_a_proof_decodes_them() {
     // SAFETY: the files lie in a folder of this test, and nothing changes them.
     let open = |path: &Path| unsafe { Block::map_packed(path, Checks::Never) };
     let prove = |limit| {
-        let proof = Proof { system: &Disk, open: &open, memory_limit: Some(limit), observer: &NoObserver };
+        let proof = Proof {
+            system: &Disk,
+            open: &open,
+            memory_limit: Some(limit),
+            external_labels: &[],
+            observer: &NoObserver,
+        };
         let [outputs, inputs] = [&output, &input].map(slice::from_ref);
         measure_process(|| proof.prove(folder.path(), outputs, inputs).unwrap_err())
     };

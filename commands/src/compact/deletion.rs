@@ -72,11 +72,16 @@ fn check_folder(folder: &Path, doomed: &BTreeMap<PathBuf, BlockId>) -> Result<()
     let ids: BTreeSet<BlockId> = doomed.values().copied().collect();
     let before: BTreeSet<BlockId> = live(&|_| true).difference(&ids).copied().collect();
     let after = live(&|path| !doomed.contains_key(path));
-    match after.difference(&before).next() {
-        Some(id) => Err(usage(format!(
-            "{}: deleting these inputs would make block {id} live again, which holds a part of their series; no input was deleted",
-            folder.display()
-        ))),
-        None => Ok(()),
+    let refused = |id: &BlockId, what| {
+        let folder = folder.display();
+        Err(usage(format!("{folder}: deleting these inputs would make block {id} {what}; no input was deleted")))
+    };
+    if let Some(id) = after.difference(&before).next() {
+        return refused(id, "live again, which holds a part of their series");
     }
+    // The inputs contradict a false claim about it.
+    if let Some(id) = before.difference(&after).next() {
+        return refused(id, "hidden, which another block claims to hold");
+    }
+    Ok(())
 }

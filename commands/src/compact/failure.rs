@@ -8,6 +8,7 @@ use chronoxide_compactor::{CompactError, CompactionError};
 use chronoxide_reader::{FolderError, OpenError};
 use chronoxide_store::StoreError;
 
+use crate::compact::claims::Unfit;
 use crate::{Exit, Failure, HasExit};
 
 /// Error of the command.
@@ -26,7 +27,7 @@ pub(crate) enum Error {
     #[error("{}: {}", path.display(), error.reason())]
     Inputs { path: PathBuf, error: CompactError },
     #[error(transparent)]
-    Compaction(CompactionError<OpenError>),
+    Compaction(CompactionError<Unfit>),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -37,7 +38,7 @@ pub(crate) enum Error {
 
 impl Error {
     /// Adds the name of the input to an error.
-    pub(crate) fn named(error: CompactionError<OpenError>, inputs: &[&Path]) -> Self {
+    pub(crate) fn named(error: CompactionError<Unfit>, inputs: &[&Path]) -> Self {
         let path = |input: usize| inputs[input].to_path_buf();
         match error {
             CompactionError::Compact(CompactError::Input { input, source }) if input < inputs.len() => {
@@ -62,9 +63,15 @@ impl HasExit for Error {
             Self::Inputs { error, .. } => compact_exit(error),
             Self::Compaction(CompactionError::Compact(error)) => compact_exit(error),
             Self::Compaction(CompactionError::Job(JobError::StillNeeded { .. })) => Exit::Usage,
+            Self::Compaction(error) if is_refused_for_claims(error) => Exit::Findings,
             _ => Exit::Io,
         }
     }
+}
+
+fn is_refused_for_claims(error: &CompactionError<Unfit>) -> bool {
+    let sources = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    sources.filter_map(|error| error.downcast_ref::<Unfit>()).any(|unfit| matches!(unfit, Unfit::Hides { .. }))
 }
 
 fn plan_exit(error: &PlanError) -> Exit {
@@ -73,7 +80,11 @@ fn plan_exit(error: &PlanError) -> Exit {
         // A later run can succeed.
         PlanError::NotDone { .. } | PlanError::OutputLost { .. } | PlanError::Record { .. } => Exit::Io,
         // No later run can succeed: a new plan is needed.
-        PlanError::Aborted | PlanError::CommitBegun | PlanError::Committed | PlanError::Stale { .. } => Exit::Findings,
+        PlanError::Aborted
+        | PlanError::CommitBegun
+        | PlanError::Committed
+        | PlanError::Stale { .. }
+        | PlanError::Claimed { .. } => Exit::Findings,
         PlanError::Version { .. } => Exit::Unsupported,
         PlanError::Unbalanced { .. } => Exit::Corrupt,
         PlanError::Store(source) => source.exit(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::JobFolder;
+use chronoxide_compactor::job::{JobFolder, Proof};
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
@@ -11,6 +11,7 @@ use chronoxide_text::escape::TerminalSafe;
 
 use crate::compact::arguments::Arguments;
 use crate::compact::blocks;
+use crate::compact::claims::Claims;
 use crate::compact::deletion;
 use crate::compact::failure::{Error, usage};
 use crate::compact::progress::Bar;
@@ -86,9 +87,21 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
     let named = |error| Error::named(error, &paths);
 
+    let folder = if is_folder { Some(output.as_path()) } else { output.parent() };
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let survey = if folder.is_dir() { Some(blocks::map_folder(folder).map_err(Error::from)?) } else { None };
+    let proof = Proof {
+        system: &Disk,
+        open: &blocks::map,
+        memory_limit: options.memory_limit,
+        external_labels: &options.external_labels,
+        observer: bar,
+    };
+    let claims = Claims::new(survey.as_ref(), proof);
+    let verify = |path: &Path| claims.verify(path);
     let (summary, outputs) = match existing {
         Some(existing) => {
-            let (summary, published) = compaction.merge_to_file(output, existing, &blocks::verify).map_err(named)?;
+            let (summary, published) = compaction.merge_to_file(output, existing, &verify).map_err(named)?;
             (summary, vec![Written { path: published.path, bytes: published.byte_len, is_new: true }])
         }
         None => {
@@ -97,7 +110,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
                 lock = Some(self::lock(output)?);
             }
             let Some(lock) = &lock else { return Err(usage("the folder cannot be locked")) };
-            let folder = JobFolder { system: &Disk, lock, verify: &blocks::verify, survey: &blocks::map_folder };
+            let folder = JobFolder { system: &Disk, lock, verify: &verify, survey: &blocks::map_folder };
             let (summary, done) = compaction.merge_to_folder(&folder, None).map_err(named)?;
             (summary, done.outputs.into_iter().map(Written::from).collect())
         }

@@ -3,23 +3,27 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof, Unproven};
+use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Merged, Proof, PublishedOutput, Unproven};
 use chronoxide_compactor::strategy::{Description, Group, Strategy, choose};
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, recover};
-use chronoxide_reader::lineage::Reason;
+use chronoxide_reader::lineage::{Lineage, Reason};
 use chronoxide_reader::{Block, BlockId, Folder, OpenError};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use crate::compact::arguments::Arguments;
+use crate::compact::claims::{Claims, Unfit};
 use crate::compact::failure::{self, Error, usage};
 use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
 use crate::compact::{blocks, strategy_text};
 use crate::style::Style;
 use crate::{Exit, Failure, HasExit, Message, print, tell};
+
+/// Deletions of inputs in a run, at most, but for one.
+const BATCHES: u64 = 8;
 
 pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<Exit, Failure> {
     if arguments.output.is_some() {
@@ -60,21 +64,33 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         let remedy = " (--delete-inputs verifies this and deletes them)";
         note_merged(folder.hidden().iter().map(|hidden| hidden.reason), remedy);
     }
-    let disputed: Vec<[u8; 16]> =
+    let disputed: BTreeSet<[u8; 16]> =
         folder.incomplete().iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
-    let is_believed = |id: BlockId| {
-        let lineage = folder.lineages().iter().find(|(_, block)| block.id == id);
-        !lineage.is_some_and(|(_, block)| block.job.is_some_and(|job| disputed.contains(&job.id)))
-    };
+    let is_disputed = |block: &Lineage| block.job.is_some_and(|job| disputed.contains(&job.id));
+    let unbelieved: BTreeSet<BlockId> = folder
+        .lineages()
+        .iter()
+        .map(|(_, block)| block)
+        .filter(|block| is_disputed(block))
+        .map(|block| block.id)
+        .collect();
     let described = (folder.live().iter())
         // A merged block would inherit the claim.
-        .filter(|entry| disputed.is_empty() || is_believed(entry.id()))
+        .filter(|entry| !unbelieved.contains(&entry.id()))
         .map(|entry| {
             let described = Description::from_block(entry.path().to_owned(), &entry.block().view())
                 .map_err(|source| Error::Input { path: entry.path().to_owned(), source })?;
             Ok(described.with_external_labels(&merge_options.external_labels))
         })
         .collect::<Result<Vec<Description>, Error>>()?;
+    let proof = Proof {
+        system: &Disk,
+        open: &blocks::map,
+        memory_limit: merge_options.memory_limit,
+        external_labels: &merge_options.external_labels,
+        observer: bar,
+    };
+    let claims = Claims::new(Some(&folder), proof);
     drop(folder);
     let options = arguments.strategy_options();
     let strategy = choose(&described, &options);
@@ -82,12 +98,11 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         show_strategy(&strategy, arguments.json)?;
         return Ok(exit);
     };
-    let jobs = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
+    let verify = |path: &Path| claims.verify(path);
+    let jobs = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &blocks::map_folder };
     // Inputs of a killed run may have no remaps yet, so they are kept if remaps are requested.
     if arguments.delete_inputs && arguments.remaps.is_none() {
         // Inputs that a killed run merged already.
-        let proof =
-            Proof { system: &Disk, open: &blocks::map, memory_limit: merge_options.memory_limit, observer: bar };
         let leftovers = jobs.delete_merged(&proof).map_err(|error| Error::Compaction(error.into()))?;
         if bar.is_interrupted() {
             return Err(Error::Compaction(CompactError::Cancelled.into()).into());
@@ -95,17 +110,29 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         exit = exit.or(tell_leftovers(&leftovers, arguments));
         exit = exit.or(warn_of_unreadable(&leftovers.unreadable, &mut told));
     }
+    // Inputs go in batches: each deletion opens all blocks of the folder, and should not follow each merge, nor should
+    // all inputs wait for the end and double the folder.
+    let batch_len = strategy.groups.iter().map(Group::bytes).sum::<u64>() / BATCHES;
+    let mut merged = Vec::new();
     for group in &strategy.groups {
-        match merge(arguments, group, &jobs, bar, &mut told) {
-            Ok(merged) => exit = exit.or(merged),
-            Err(failure) if bar.is_interrupted() => return Err(failure),
+        match merge(arguments, group, &jobs, bar) {
+            Ok(done) if arguments.delete_inputs => merged.push(done),
+            Ok(done) => bar.pause(|| done.report.show(arguments))?,
+            Err(failure) if bar.is_interrupted() => {
+                delete_merged(arguments, &mut merged, &jobs, bar, &mut told)?;
+                return Err(failure);
+            }
             Err(failure) => {
                 // An error in one group does not stop the others.
                 bar.pause(|| tell(|out| writeln!(out, "chronoxide-compact: error: {}", Message(failure.error()))));
                 exit = exit.or(failure.exit());
             }
         }
+        if merged.iter().map(|done| done.report.bytes_in).sum::<u64>() > batch_len {
+            exit = exit.or(delete_merged(arguments, &mut merged, &jobs, bar, &mut told)?);
+        }
     }
+    exit = exit.or(delete_merged(arguments, &mut merged, &jobs, bar, &mut told)?);
     if strategy.groups.is_empty() && !arguments.json && !arguments.quiet.is_set() {
         tell(|out| strategy_text::write(&strategy, Style::stderr(), out));
     }
@@ -129,21 +156,26 @@ fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
         let path = path.display().to_string();
         tell(|out| writeln!(out, "{}: deleted; an earlier run merged it", TerminalSafe(&path)));
     }
+    tell_kept(&leftovers.kept, &|path| path.display().to_string())
+}
+
+/// Prints the hidden blocks that were kept without proof, by the names that `name` gives them. Returns the exit code.
+pub(crate) fn tell_kept(kept: &[Kept], name: &dyn Fn(&Path) -> String) -> Exit {
     let mut exit = Exit::Ok;
-    for Kept { blocks, outputs, reason, .. } in &leftovers.kept {
-        let output = outputs.first().map_or_else(String::new, |path| path.display().to_string());
+    for Kept { blocks, holders, reason, .. } in kept {
+        let holder = holders.first().map_or_else(String::new, |path| name(path));
         for path in blocks {
-            let path = path.display().to_string();
+            let path = name(path);
             tell(|out| {
                 let path = TerminalSafe(&path);
                 if let Unproven::StillNeeded = reason {
                     return writeln!(out, "chronoxide-compact: warning: {path}: kept; {}", Message(reason));
                 }
-                let output = TerminalSafe(&output);
+                let holder = TerminalSafe(&holder);
                 let why = Message(reason);
                 writeln!(
                     out,
-                    "chronoxide-compact: warning: {path}: kept; not proved that {output} holds its series: {why}"
+                    "chronoxide-compact: warning: {path}: kept; not proved that {holder} holds its series: {why}"
                 )
             });
         }
@@ -215,14 +247,21 @@ fn warn_of_disputed(folder: &Folder) -> Exit {
     exit
 }
 
+/// A group that was merged, and whose inputs may have to be deleted.
+struct MergedGroup<'a> {
+    group: &'a Group<'a>,
+    ids: Vec<BlockId>,
+    outputs: Vec<PublishedOutput>,
+    report: Report,
+}
+
 /// Maps the blocks of a group and merges them. They are unmapped afterwards, so that deleted blocks free their space.
-fn merge(
+fn merge<'a>(
     arguments: &Arguments,
-    group: &Group<'_>,
-    jobs: &JobFolder<'_, chronoxide_reader::OpenError>,
+    group: &'a Group<'a>,
+    jobs: &JobFolder<'_, Unfit>,
     bar: &Bar,
-    told: &mut BTreeSet<PathBuf>,
-) -> Result<Exit, Failure> {
+) -> Result<MergedGroup<'a>, Failure> {
     let opened = (group.blocks.iter())
         .map(|block| Ok((block.file.as_path(), blocks::map(&block.file)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
@@ -233,18 +272,47 @@ fn merge(
     let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| *block.view()).collect();
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
-    let delete = arguments.delete_inputs.then_some(&ids[..]);
-    let done = compaction.merge_to_folder(jobs, delete);
+    let done = compaction.merge_to_folder(jobs, None);
     let (summary, done) = done.map_err(|error: CompactionError<_>| Error::named(error, &paths))?;
     let report = Report {
         inputs: paths.len(),
         bytes_in: group.bytes(),
         summary,
-        outputs: done.outputs.into_iter().map(Written::from).collect(),
-        deleted: done.deleted,
+        outputs: done.outputs.iter().cloned().map(Written::from).collect(),
+        deleted: Vec::new(),
     };
-    bar.pause(|| report.show(arguments))?;
-    Ok(bar.pause(|| tell_absent(group, &done.absent).or(warn_of_unreadable(&done.unreadable, told))))
+    Ok(MergedGroup { group, ids, outputs: done.outputs, report })
+}
+
+/// Deletes the inputs of merged groups, and prints their reports.
+fn delete_merged(
+    arguments: &Arguments,
+    merged: &mut Vec<MergedGroup<'_>>,
+    jobs: &JobFolder<'_, Unfit>,
+    bar: &Bar,
+    told: &mut BTreeSet<PathBuf>,
+) -> Result<Exit, Failure> {
+    let mut merged = std::mem::take(merged);
+    if merged.is_empty() {
+        return Ok(Exit::Ok);
+    }
+    let done: Vec<Merged<'_>> =
+        merged.iter().map(|done| Merged { outputs: &done.outputs, inputs: &done.ids }).collect();
+    let deletion = jobs.delete_inputs(&done).map_err(|error| Error::Compaction(error.into()))?;
+    for (done, deleted) in merged.iter_mut().zip(deletion.deleted) {
+        done.report.deleted = deleted;
+    }
+    let mut exit = Exit::Ok;
+    for (_, error) in deletion.failed {
+        let failure = Failure::from(Error::Compaction(error.into()));
+        bar.pause(|| tell(|out| writeln!(out, "chronoxide-compact: error: {}", Message(failure.error()))));
+        exit = exit.or(failure.exit());
+    }
+    for done in &merged {
+        bar.pause(|| done.report.show(arguments))?;
+        exit = exit.or(bar.pause(|| tell_absent(done.group, &deletion.absent)));
+    }
+    Ok(exit.or(bar.pause(|| warn_of_unreadable(&deletion.unreadable, told))))
 }
 
 /// Prints the merged inputs that were not found before deletion. Returns the exit code for them.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `arguments` | arguments |
 //! | `blocks` | memory maps of blocks, and blocks of object stores |
+//! | `claims` | checks of outputs against what blocks of the folder claim |
 //! | `deletion` | deletion of named inputs |
 //! | `files` | merging named files |
 //! | `folder` | merging a folder in place |
@@ -15,6 +16,7 @@
 
 mod arguments;
 mod blocks;
+mod claims;
 mod deletion;
 mod failure;
 mod files;

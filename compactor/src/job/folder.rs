@@ -1,15 +1,15 @@
 //! Jobs in a folder: [`JobFolder`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use chronoxide_publish::{FileSystem, FolderLock, Removed, remove_files};
-use chronoxide_reader::lineage::Lineage;
+use chronoxide_publish::{FileSystem, FolderLock, remove_files};
+use chronoxide_reader::lineage::{DeletionOrder, Lineage, deletion_order};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, OpenError};
 
 use super::outputs::{Planned, Progress, PublishedOutput};
-use super::{JobError, Refused, inputs};
+use super::{JobError, Refused};
 
 /// A folder in which jobs run, and the functions that read its blocks. `E` is the error of the verifier.
 ///
@@ -74,12 +74,27 @@ pub struct JobDone {
     pub unreadable: Vec<(PathBuf, OpenError)>,
 }
 
-/// Deleted inputs, and other findings about the folder.
-#[derive(Default)]
-struct Deletion {
-    deleted: Vec<PathBuf>,
-    absent: Vec<BlockId>,
-    unreadable: Vec<(PathBuf, OpenError)>,
+/// A job that this process ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Merged<'a> {
+    /// All its outputs.
+    pub outputs: &'a [PublishedOutput],
+    /// Blocks that it merged and that are to be deleted.
+    pub inputs: &'a [BlockId],
+}
+
+/// Result of [`JobFolder::delete_inputs`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct InputsDeleted<E> {
+    /// Deleted files of each job, in the order of deletion.
+    pub deleted: Vec<Vec<PathBuf>>,
+    /// As in [`JobDone`].
+    pub absent: Vec<BlockId>,
+    /// As in [`JobDone`].
+    pub unreadable: Vec<(PathBuf, OpenError)>,
+    /// Jobs whose inputs were kept, with the reason.
+    pub failed: Vec<(usize, JobError<E>)>,
 }
 
 impl<E> JobFolder<'_, E> {
@@ -116,7 +131,66 @@ impl<E> JobFolder<'_, E> {
         OpenJob { folder: self, progress: Progress::only(output) }
     }
 
-    fn delete(&self, outputs: &[PublishedOutput], delete: &[BlockId]) -> Result<Deletion, JobError<E>> {
+    /// Deletes the inputs of jobs that this process ran, after their outputs were verified again under their own names.
+    /// Opens the folder once for all jobs. An error of one job keeps its inputs, but not those of the others.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or a file cannot be deleted.
+    pub fn delete_inputs(&self, jobs: &[Merged<'_>]) -> Result<InputsDeleted<E>, JobError<E>> {
+        let mut failed = Vec::new();
+        let mut doomed: BTreeMap<BlockId, usize> = BTreeMap::new();
+        for (number, job) in jobs.iter().enumerate() {
+            match self.verify_again(job.outputs) {
+                Err(error) => failed.push((number, error)),
+                Ok(()) => doomed.extend(job.inputs.iter().map(|id| (*id, number))),
+            }
+        }
+        for output in jobs.iter().flat_map(|job| job.outputs) {
+            doomed.remove(&output.id);
+        }
+        let survey = (self.survey)(self.lock.folder())?;
+        let lineages: Vec<&Lineage> = survey.lineages().iter().map(|(_, lineage)| lineage).collect();
+        let order = loop {
+            let DeletionOrder { order, needed, .. } = deletion_order(&lineages, &doomed.keys().copied().collect());
+            // A job whose inputs cannot all go keeps all of them.
+            let kept: BTreeMap<usize, BlockId> =
+                needed.iter().rev().filter_map(|id| Some((*doomed.get(id)?, *id))).collect();
+            if kept.is_empty() {
+                break order;
+            }
+            for (&number, &id) in &kept {
+                let path = survey.lineages().iter().find(|(_, lineage)| lineage.id == id);
+                let path = path.map_or_else(|| self.path_of(id), |(path, _)| path.clone());
+                failed.push((number, JobError::StillNeeded { path, id }));
+            }
+            doomed.retain(|_, number| !kept.contains_key(number));
+        };
+        let mut of_job = BTreeMap::new();
+        for (path, lineage) in order.iter().map(|place| &survey.lineages()[*place]) {
+            of_job.insert(path.clone(), doomed.get(&lineage.id).copied());
+        }
+        let order: Vec<PathBuf> = order.iter().map(|place| survey.lineages()[*place].0.clone()).collect();
+        let present: BTreeSet<BlockId> = lineages.iter().map(|lineage| lineage.id).collect();
+        let absent = doomed.keys().copied().filter(|id| !present.contains(id)).collect();
+        // An open file keeps its space on disk after it is deleted.
+        let unreadable = survey.into_unreadable();
+        let mut deleted = vec![Vec::new(); jobs.len()];
+        if order.is_empty() {
+            // A run that deleted all of them may have been killed before the deletion was durable.
+            let folder = self.lock.folder();
+            let sync = |source| JobError::Sync { path: folder.to_owned(), source };
+            self.system.sync_folder(folder).map_err(sync)?;
+        } else {
+            for path in remove_files(self.system, &order)?.removed {
+                if let Some(number) = of_job.get(&path).copied().flatten() {
+                    deleted[number].push(path);
+                }
+            }
+        }
+        Ok(InputsDeleted { deleted, absent, unreadable, failed })
+    }
+
+    fn verify_again(&self, outputs: &[PublishedOutput]) -> Result<(), JobError<E>> {
         for output in outputs {
             let unverified = |source| JobError::Unverified { path: output.path.clone(), source };
             let found = (self.verify)(&output.path).map_err(|source| unverified(Refused::Verify(source)))?.id;
@@ -124,24 +198,7 @@ impl<E> JobFolder<'_, E> {
                 return Err(unverified(Refused::OtherBlock { expected: output.id, found }));
             }
         }
-        let own: BTreeSet<BlockId> = outputs.iter().map(|output| output.id).collect();
-        let delete: BTreeSet<BlockId> = delete.iter().copied().filter(|id| !own.contains(id)).collect();
-        let survey = (self.survey)(self.lock.folder())?;
-        let order = inputs::in_order(survey.lineages(), &delete)
-            .map_err(|inputs::StillNeeded { path, id }| JobError::StillNeeded { path, id })?;
-        let present: BTreeSet<BlockId> = survey.lineages().iter().map(|(_, lineage)| lineage.id).collect();
-        let absent = delete.difference(&present).copied().collect();
-        // An open file keeps its space on disk after it is deleted.
-        let unreadable = survey.into_unreadable();
-        if order.is_empty() {
-            // A run that deleted all of them may have been killed before the deletion was durable.
-            let folder = self.lock.folder();
-            let failed = |source| JobError::Sync { path: folder.to_owned(), source };
-            self.system.sync_folder(folder).map_err(failed)?;
-            return Ok(Deletion { deleted: Vec::new(), absent, unreadable });
-        }
-        let Removed { removed, .. } = remove_files(self.system, &order)?;
-        Ok(Deletion { deleted: removed, absent, unreadable })
+        Ok(())
     }
 
     pub(super) fn path_of(&self, id: BlockId) -> PathBuf {
@@ -172,11 +229,15 @@ impl<E> OpenJob<'_, E> {
     pub fn finish(self, delete: Option<&[BlockId]>) -> Result<JobDone, JobError<E>> {
         let delete = delete.filter(|_| self.progress.only.is_none());
         let outputs = self.progress.finish()?;
-        let Deletion { deleted, absent, unreadable } = match delete {
-            Some(delete) => self.folder.delete(&outputs, delete)?,
-            None => Deletion::default(),
+        let Some(inputs) = delete else {
+            return Ok(JobDone { outputs, deleted: Vec::new(), absent: Vec::new(), unreadable: Vec::new() });
         };
-        Ok(JobDone { outputs, deleted, absent, unreadable })
+        let InputsDeleted { deleted, absent, unreadable, failed } =
+            self.folder.delete_inputs(&[Merged { outputs: &outputs, inputs }])?;
+        match failed.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(JobDone { outputs, deleted: deleted.concat(), absent, unreadable }),
+        }
     }
 }
 

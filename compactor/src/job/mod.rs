@@ -13,21 +13,22 @@
 //! |---|---|
 //! | `folder` | [`JobFolder`]: runs a job |
 //! | `outputs` | publishes outputs, or finds existing ones |
-//! | `inputs` | the order in which inputs are deleted |
+//! | `deletion` | what may be deleted with proof, for folders and locations |
 //! | `leftovers` | inputs that an earlier run merged and did not delete |
 //! | `proof` | proof that blocks hold all series of others |
 //! | `error` | errors |
 
+mod deletion;
 mod error;
 mod folder;
-mod inputs;
 mod leftovers;
 mod outputs;
 mod proof;
 
+pub use deletion::Kept;
+pub(crate) use deletion::{Examined, examine};
 pub use error::{JobError, Refused};
-pub use folder::{JobDone, JobFolder, OpenJob, verify_block};
-pub(crate) use inputs::{StillNeeded, in_order};
-pub use leftovers::{Kept, Leftovers};
+pub use folder::{InputsDeleted, JobDone, JobFolder, Merged, OpenJob, verify_block};
+pub use leftovers::Leftovers;
 pub use outputs::{Planned, PublishedOutput, WriteBlock};
 pub use proof::{Proof, Unproven};

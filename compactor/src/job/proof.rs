@@ -26,6 +26,8 @@ pub struct Proof<'a> {
     pub open: &'a dyn Fn(&Path) -> Result<Block, OpenError>,
     /// Bytes of memory that a proof may take.
     pub memory_limit: Option<usize>,
+    /// External labels that a merge gave to inputs that lack them.
+    pub external_labels: &'a [(String, String)],
     /// Receives progress, and can cancel.
     pub observer: &'a dyn Observer,
 }
@@ -79,6 +81,17 @@ pub enum Unproven {
     Compact(CompactError),
 }
 
+impl Unproven {
+    /// Returns true if a later attempt would fail as well, as long as the blocks stay as they are.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Missing { .. } | Self::Stated { .. } | Self::ReadOnly { .. } | Self::StillNeeded => true,
+            Self::Block { .. } | Self::Open(_) | Self::Compact(_) => false,
+        }
+    }
+}
+
 impl Proof<'_> {
     /// Proves that `outputs` hold all series of `inputs`. Scratch data waits in `folder`.
     ///
@@ -87,8 +100,19 @@ impl Proof<'_> {
     /// # Errors
     /// See [`Unproven`].
     pub fn prove(&self, folder: &Path, outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Unproven> {
+        let open = |paths: &[PathBuf]| paths.iter().map(|path| (self.open)(path)).collect::<Result<Vec<Block>, _>>();
+        self.prove_blocks(folder, (outputs, &open(outputs)?), (inputs, &open(inputs)?))
+    }
+
+    /// Like [`Proof::prove`], with blocks that are open. The names are for messages.
+    pub(crate) fn prove_blocks(
+        &self,
+        folder: &Path,
+        (outputs, output_blocks): (&[PathBuf], &[Block]),
+        (inputs, input_blocks): (&[PathBuf], &[Block]),
+    ) -> Result<(), Unproven> {
         let paths: Vec<&PathBuf> = outputs.iter().chain(inputs).collect();
-        let blocks = paths.iter().map(|path| (self.open)(path)).collect::<Result<Vec<Block>, OpenError>>()?;
+        let blocks: Vec<&Block> = output_blocks.iter().chain(input_blocks).collect();
         self.unpack(&blocks, &paths)?;
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
         let count = |views: &[BlockView<'_>]| self.count(folder, views).map_err(|error| named(error, &paths));
@@ -111,7 +135,7 @@ impl Proof<'_> {
     }
 
     /// Decodes the arenas of archives, unless a count of the series could exceed the memory limit.
-    fn unpack(&self, blocks: &[Block], paths: &[&PathBuf]) -> Result<(), Unproven> {
+    fn unpack(&self, blocks: &[&Block], paths: &[&PathBuf]) -> Result<(), Unproven> {
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
         if views.iter().any(BlockView::is_packed) {
             check_memory(&views, &self.options(), PLANNED_SERIES, false, false).map_err(|error| named(error, paths))?;
@@ -126,6 +150,7 @@ impl Proof<'_> {
         CompactOptions {
             annotations: AnnotationPolicy::Drop,
             memory_limit: self.memory_limit,
+            external_labels: self.external_labels.to_vec(),
             ..CompactOptions::default()
         }
     }

@@ -1,14 +1,17 @@
 //! [`abort`] and [`clean`]: removes what plans left behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use chronoxide_reader::lineage::Reason;
-use chronoxide_store::{Cache, Listing, Location, Object};
+use chronoxide_store::{Listing, Location, Object};
 
 use super::commit::{Committed, CommittedRecord, finish_published, resume};
-use super::delete::delete_inputs;
+use super::delete::{Deleted, delete_hidden, delete_inputs};
+use super::run::Workplace;
 use super::staging::{ABORT, COMMIT, COMMITTED, DOCUMENT, PLANS_PREFIX};
 use super::{Plan, PlanError};
+use crate::job::Kept;
 
 /// Result of [`clean`].
 #[derive(Debug, Default)]
@@ -18,6 +21,8 @@ pub struct Cleaned {
     pub inputs: Vec<String>,
     /// Keys of outputs of jobs that were never finished.
     pub outputs: Vec<String>,
+    /// Hidden blocks that were due and were kept, since it is not proved that live blocks hold their series.
+    pub unproved: Vec<Kept>,
     /// Keys of the objects of plans.
     pub objects: Vec<String>,
     /// Prefixes of plans that are too young.
@@ -82,15 +87,17 @@ fn in_order_of_deletion(keys: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Removes what is older than the grace period: objects of plans that were aborted or abandoned, and outputs of
-/// unfinished jobs in the location itself, whose series their parents hold. Inputs that a committed plan is to delete
-/// go after the grace period of its commit. A commit that was stopped is finished, or given up if that is not possible.
-/// `now` is in seconds since 1970.
+/// unfinished jobs in the location itself. Inputs that a committed plan is to delete go after the grace period of its
+/// commit. A commit that was stopped is finished, or given up if that is not possible. `now` is in seconds since 1970.
+///
+/// A block goes only after its content was read, and live blocks were found to hold all its series. It is kept
+/// otherwise; see [`Cleaned::unproved`].
 ///
 /// # Errors
 /// Errors of listing. An error of one plan does not stop the others: see [`Cleaned::failed`].
-pub fn clean(location: &Location, cache: &Cache, now: i64, grace_seconds: u64) -> Result<Cleaned, PlanError> {
-    let plans = plans(location)?;
-    let mut cleaning = Cleaning { location, cache, now, grace_seconds, cleaned: Cleaned::default() };
+pub fn clean(place: &Workplace<'_>, now: i64, grace_seconds: u64) -> Result<Cleaned, PlanError> {
+    let plans = plans(place.location)?;
+    let mut cleaning = Cleaning { place, location: place.location, now, grace_seconds, cleaned: Cleaned::default() };
     let mut has_open_plans = false;
     for (prefix, objects) in plans {
         match cleaning.clean_plan(&prefix, &objects) {
@@ -118,7 +125,8 @@ pub fn clean(location: &Location, cache: &Cache, now: i64, grace_seconds: u64) -
 ///
 /// # Errors
 /// See [`PlanError`].
-pub fn finish_commits(location: &Location, cache: &Cache) -> Result<Vec<Committed>, PlanError> {
+pub fn finish_commits(place: &Workplace<'_>) -> Result<Vec<Committed>, PlanError> {
+    let location = place.location;
     let mut finished = Vec::new();
     for (prefix, objects) in plans(location)? {
         let has = |name: &str| objects.iter().any(|object| object.key == format!("{prefix}{name}"));
@@ -130,9 +138,9 @@ pub fn finish_commits(location: &Location, cache: &Cache) -> Result<Vec<Committe
         if CommittedRecord::read(&plan, location)?.is_some_and(waits) {
             continue;
         }
-        if let Some(committed) = resume(&plan, location, cache)? {
+        if let Some(committed) = resume(&plan, place)? {
             let waits = CommittedRecord::read(&plan, location)?.is_some_and(waits);
-            if !waits {
+            if !waits && committed.is_final() {
                 forget(&plan, location)?;
             }
             finished.push(committed);
@@ -166,8 +174,8 @@ fn is_plan_id(name: &str) -> bool {
 }
 
 struct Cleaning<'a> {
+    place: &'a Workplace<'a>,
     location: &'a Location,
-    cache: &'a Cache,
     now: i64,
     grace_seconds: u64,
     cleaned: Cleaned,
@@ -200,9 +208,10 @@ impl Cleaning<'_> {
             let is_stopped = has_document && find(COMMIT).is_some() && find(ABORT).is_none();
             if is_stopped {
                 let plan = read_plan(self.location, prefix)?;
-                match resume(&plan, self.location, self.cache)? {
+                match resume(&plan, self.place)? {
                     Some(_) => committed = self.location.find(&plan.key(COMMITTED))?,
-                    None => self.cleaned.inputs.extend(finish_published(&plan, self.location, self.cache)?),
+                    None if !self.add(finish_published(&plan, self.place)?) => return Ok(After::Committed),
+                    None => {}
                 }
             }
         }
@@ -213,8 +222,8 @@ impl Cleaning<'_> {
                 if !self.is_old(&committed, grace) {
                     return Ok(After::Committed);
                 }
-                if record.delete_inputs {
-                    self.cleaned.inputs.extend(delete_inputs(&plan, self.location, self.cache, &record.outputs)?);
+                if record.delete_inputs && !self.add(delete_inputs(&plan, self.place, &record.outputs)?) {
+                    return Ok(After::Committed);
                 }
             }
         }
@@ -225,19 +234,31 @@ impl Cleaning<'_> {
         Ok(After::Deleted)
     }
 
+    /// Adds inputs to the result. Returns false if a later attempt can delete more of them.
+    fn add(&mut self, Deleted { keys, kept }: Deleted) -> bool {
+        let is_final = kept.iter().all(|kept| kept.reason.is_final());
+        self.cleaned.inputs.extend(keys);
+        self.cleaned.unproved.extend(kept);
+        is_final
+    }
+
     /// Deletes old outputs of jobs that lack others.
     fn clean_outputs(&mut self) -> Result<(), PlanError> {
-        let is_unfinished = |reason| matches!(reason, Reason::Unfinished { .. });
-        let old_keys = |listing: Listing| -> Vec<String> {
-            let hidden = listing.hidden.into_iter().filter(|hidden| is_unfinished(hidden.reason));
+        let old_keys = |listing: &Listing| -> BTreeSet<PathBuf> {
+            let hidden = listing.hidden.iter().filter(|hidden| matches!(hidden.reason, Reason::Unfinished { .. }));
             let old = hidden.filter(|hidden| self.is_old(&hidden.block.object, self.grace_seconds));
-            old.map(|hidden| hidden.block.object.key).collect()
+            old.map(|hidden| PathBuf::from(&hidden.block.object.key)).collect()
         };
         // Most locations have none, as their manifest says. What is deleted follows from the blocks themselves.
-        if old_keys(Listing::read(self.location)?).is_empty() {
+        if old_keys(&Listing::read(self.location)?).is_empty() {
             return Ok(());
         }
-        let keys = old_keys(Listing::read_blocks(self.location)?);
-        Ok(self.location.delete(&keys, &mut |key| self.cleaned.outputs.push(key.to_owned()))?)
+        let listing = Listing::read_blocks(self.location)?;
+        let old = old_keys(&listing);
+        let is_due = |path: &Path, reason| matches!(reason, Reason::Unfinished { .. }) && old.contains(path);
+        let Deleted { keys, kept } = delete_hidden(self.place, &listing, &[], &is_due)?;
+        self.cleaned.outputs.extend(keys);
+        self.cleaned.unproved.extend(kept);
+        Ok(())
     }
 }

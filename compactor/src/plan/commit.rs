@@ -5,15 +5,16 @@ use std::error::Error;
 use std::time::Duration;
 
 use chronoxide_reader::BlockId;
-use chronoxide_reader::lineage::{Lineage, Reason, ancestors};
+use chronoxide_reader::lineage::{HiddenBlocks, Lineage, Reason, ancestors, newly_hidden};
 use chronoxide_store::{BLOCK_SUFFIX, Cache, Facts, Listed, Listing, Location, StoreError, read_document};
 use serde::{Deserialize, Serialize};
 
-use super::delete::{delete_inputs, heirs};
+use super::delete::{Deleted, delete_inputs};
 use super::record::{Record, balance};
-use super::run::{is_there, stated_facts};
+use super::run::{Workplace, is_there, stated_facts};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
 use super::{Merge, Plan, PlanError, PlannedJob, StoredBlock, Totals};
+use crate::job::Kept;
 
 /// Looks at a published output before it counts as another block.
 const PUBLISHED_CHECKS: usize = 5;
@@ -29,7 +30,7 @@ pub struct CommitOptions {
 }
 
 /// Result of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Committed {
     /// Outputs in the location.
@@ -42,8 +43,18 @@ pub struct Committed {
     pub duplicates: Totals,
     /// Keys of deleted inputs.
     pub deleted: Vec<String>,
+    /// Inputs that were to be deleted and were kept, since it is not proved that the outputs hold their series.
+    pub kept: Vec<Kept>,
     /// True if the plan had been committed before.
     pub was_committed: bool,
+}
+
+impl Committed {
+    /// Returns false if a later commit can delete inputs that this one kept.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.kept.iter().all(|kept| kept.reason.is_final())
+    }
 }
 
 /// Record of a committed plan: its outputs and options, for [`clean`](super::clean).
@@ -65,10 +76,11 @@ pub(super) struct CommittedRecord {
 ///
 /// # Errors
 /// See [`PlanError`]. Up to the first publication nothing is changed.
-pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOptions) -> Result<Committed, PlanError> {
+pub fn commit(plan: &Plan, place: &Workplace<'_>, options: CommitOptions) -> Result<Committed, PlanError> {
+    let location = place.location;
     let published = match CommittedRecord::read(plan, location)? {
         Some(record) => Ok((record, true)),
-        None => publish_all(plan, location, cache, options).map(|record| (record, false)),
+        None => publish_all(plan, place, options).map(|record| (record, false)),
     };
     let (mut record, was_committed) = match published {
         Ok(published) => published,
@@ -79,13 +91,13 @@ pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOp
         (record.delete_inputs, record.grace_seconds) = (true, options.grace_seconds);
         location.replace(&plan.key(COMMITTED), &document(&record))?;
     }
-    finish(plan, location, cache, record, was_committed)
+    finish(plan, place, record, was_committed)
 }
 
 /// Finishes a commit that was stopped, with its options. Returns `None` if it cannot be finished: the blocks have
 /// changed since, or jobs are no longer done.
-pub(super) fn resume(plan: &Plan, location: &Location, cache: &Cache) -> Result<Option<Committed>, PlanError> {
-    match commit(plan, location, cache, marked_options(plan, location)?) {
+pub(super) fn resume(plan: &Plan, place: &Workplace<'_>) -> Result<Option<Committed>, PlanError> {
+    match commit(plan, place, marked_options(plan, place.location)?) {
         Ok(committed) => Ok(Some(committed)),
         Err(
             PlanError::Stale { .. } | PlanError::NotDone { .. } | PlanError::OutputLost { .. } | PlanError::Aborted,
@@ -105,8 +117,9 @@ fn marked_options(plan: &Plan, location: &Location) -> Result<CommitOptions, Pla
 
 /// Deletes the inputs of the merges that a stopped commit published, if it was to delete inputs. The other merges of
 /// the plan are given up.
-pub(super) fn finish_published(plan: &Plan, location: &Location, cache: &Cache) -> Result<Vec<String>, PlanError> {
-    let mut deleted = Vec::new();
+pub(super) fn finish_published(plan: &Plan, place: &Workplace<'_>) -> Result<Deleted, PlanError> {
+    let location = place.location;
+    let mut deleted = Deleted::default();
     if !marked_options(plan, location)?.delete_inputs {
         return Ok(deleted);
     }
@@ -115,29 +128,25 @@ pub(super) fn finish_published(plan: &Plan, location: &Location, cache: &Cache) 
         let records = plan.last_jobs(merge).map(|job| Record::read(location, plan, job));
         let Ok(Some(records)) = records.collect::<Result<Option<Vec<Record>>, _>>() else { continue };
         let outputs: Vec<StoredBlock> = records.iter().flat_map(|record| &record.outputs).map(published).collect();
-        let is_live = listing.live.iter().any(|block| merge.parents.contains(&block.facts.id));
-        if !is_live && outputs.iter().all(|output| !heirs(&listing, output).is_empty()) {
+        if !listing.live.iter().any(|block| merge.parents.contains(&block.facts.id)) {
             let jobs = plan.jobs.iter().filter(|job| job.merge == merge.id).cloned().collect();
             let part = Plan { merges: vec![merge.clone()], jobs, ..plan.clone() };
-            deleted.extend(delete_inputs(&part, location, cache, &outputs)?);
+            deleted.extend(delete_inputs(&part, place, &outputs)?);
         }
     }
     Ok(deleted)
 }
 
 /// Checks the plan, and publishes its outputs.
-fn publish_all(
-    plan: &Plan,
-    location: &Location,
-    cache: &Cache,
-    options: CommitOptions,
-) -> Result<CommittedRecord, PlanError> {
-    let records = records(plan, location)?;
+fn publish_all(plan: &Plan, place: &Workplace<'_>, options: CommitOptions) -> Result<CommittedRecord, PlanError> {
+    let location = place.location;
+    let (records, lineages) = records(plan, location)?;
     let [read, duplicates] = check_balance(plan, &records)?;
-    check_inputs(plan, location)?;
+    let listing = check_inputs(plan, location)?;
+    check_claims(location, &listing, &lineages)?;
     // `clean` reads it. A plan without jobs has none yet.
     location.create_bytes(&plan.document_key(), plan.to_json().as_bytes())?;
-    prove_outputs(plan, location, cache, &records)?;
+    prove_outputs(plan, location, place.cache, &records)?;
     // A commit and an abort both write their mark before they look for the other's: at least one of them stops. The
     // mark has the options, so that `clean` can finish the commit.
     location.replace(&plan.key(COMMIT), &document(&options))?;
@@ -190,26 +199,27 @@ impl CommittedRecord {
 /// Deletes the objects of jobs, and the inputs if that is due at once.
 fn finish(
     plan: &Plan,
-    location: &Location,
-    cache: &Cache,
+    place: &Workplace<'_>,
     record: CommittedRecord,
     was_committed: bool,
 ) -> Result<Committed, PlanError> {
-    let deleted = match record.delete_inputs && record.grace_seconds == 0 {
-        true => delete_inputs(plan, location, cache, &record.outputs)?,
-        false => Vec::new(),
+    let location = place.location;
+    let Deleted { keys: deleted, kept } = match record.delete_inputs && record.grace_seconds == 0 {
+        true => delete_inputs(plan, place, &record.outputs)?,
+        false => Deleted::default(),
     };
     let jobs = location.list(&plan.key("jobs/"), true)?;
     let keys: Vec<String> = jobs.into_iter().map(|object| object.key).collect();
     location.delete(&keys, &mut |_| {})?;
     let written = record.written();
     let CommittedRecord { read, duplicates, outputs, .. } = record;
-    Ok(Committed { outputs, read, written, duplicates, deleted, was_committed })
+    Ok(Committed { outputs, read, written, duplicates, deleted, kept, was_committed })
 }
 
-/// Reads the records of all jobs, and checks that their outputs exist.
-fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>, PlanError> {
-    let mut records = BTreeMap::new();
+/// Reads the records of all jobs, and checks that their outputs exist. Returns the lineage of the outputs to publish as
+/// well.
+fn records(plan: &Plan, location: &Location) -> Result<(BTreeMap<String, Record>, Vec<Lineage>), PlanError> {
+    let (mut records, mut lineages) = (BTreeMap::new(), Vec::new());
     for job in &plan.jobs {
         let not_done = || PlanError::NotDone { job: job.id.clone() };
         let record = Record::read(location, plan, job)?.ok_or_else(not_done)?;
@@ -224,11 +234,31 @@ fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>,
                     let reason = "it does not replace the inputs".to_owned();
                     return Err(PlanError::Record { object: object(), reason });
                 }
+                lineages.push(facts.lineage());
             }
         }
         records.insert(job.id.clone(), record);
     }
-    Ok(records)
+    Ok((records, lineages))
+}
+
+/// Checks that readers will see the outputs, and what they see now but for the inputs: blocks can claim to hold an
+/// output before it is there, and outputs inherit the claims of their inputs.
+fn check_claims(location: &Location, listing: &Listing, outputs: &[Lineage]) -> Result<(), PlanError> {
+    let all = listing.all();
+    let before: Vec<Lineage> = all.iter().map(|block| block.facts.lineage()).collect();
+    let added: Vec<&Lineage> = outputs.iter().collect();
+    let name = |place: &usize| match all.get(*place) {
+        Some(block) => location.name(&block.object.key),
+        None => outputs[*place - all.len()].id.to_string(),
+    };
+    match newly_hidden(&before.iter().collect::<Vec<_>>(), &added).first() {
+        None => Ok(()),
+        Some(HiddenBlocks { blocks, holders, .. }) => {
+            let first = |places: &[usize]| places.first().map_or_else(String::new, name);
+            Err(PlanError::Claimed { object: first(blocks), holder: first(holders) })
+        }
+    }
 }
 
 /// Checks the balance of each merge and of the plan. Returns the series of all inputs, and the duplicates.
@@ -250,7 +280,7 @@ fn check_balance(plan: &Plan, records: &BTreeMap<String, Record>) -> Result<[Tot
 }
 
 /// Checks that all inputs are live, or hidden by this plan's outputs if an earlier commit was stopped.
-fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
+fn check_inputs(plan: &Plan, location: &Location) -> Result<Listing, PlanError> {
     let listing = Listing::read_expecting(location, plan.input_blocks().map(|input| input.key.as_str()))?;
     let found: BTreeMap<(&str, BlockId), &Listed> =
         listing.all().into_iter().map(|block| ((block.object.key.as_str(), block.facts.id), block)).collect();
@@ -278,7 +308,7 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
             return Err(PlanError::Document { reason });
         }
     }
-    Ok(())
+    Ok(listing)
 }
 
 /// Reads the outputs whole and verifies them. A damaged output is deleted with the record of its job.

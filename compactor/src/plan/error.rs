@@ -58,6 +58,14 @@ pub enum PlanError {
         /// Change.
         reason: String,
     },
+    /// Blocks claim to hold a block that readers see, or will see as an output of the plan.
+    #[error("{object} would be hidden, since {holder} claims to hold it: move the false block away")]
+    Claimed {
+        /// The block that would be hidden.
+        object: String,
+        /// The block that claims to hold it.
+        holder: String,
+    },
     /// The parts of the plan do not add up.
     #[error("{what}: {series_in} series read, {series_out} written and {duplicates} duplicates; fingerprints {}",
         if *is_balanced { "equal" } else { "differ" })]

@@ -32,7 +32,7 @@
 //! | `run` | [`run`]: one job |
 //! | `status` | [`status`]: the state of each job |
 //! | `commit` | [`commit`]: checks and publishes |
-//! | `delete` | deletion of inputs that a committed plan replaced |
+//! | `delete` | deletion with proof: inputs that a committed plan replaced, and unfinished outputs |
 //! | `clean` | [`abort`], [`clean`] and [`forget`]: remove what plans left behind |
 //! | `error` | errors |
 

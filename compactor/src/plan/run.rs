@@ -18,7 +18,8 @@ use crate::{CompactError, Compaction, Draft, Observer, SCRATCH_MEMORY, verify};
 /// Fetches of an input whose file another job deletes before it is mapped.
 const MAX_FETCHES: usize = 5;
 
-/// Location, cache and limits of a job.
+/// Location, cache and limits of a job, or of a proof before a deletion.
+#[derive(Clone, Copy)]
 pub struct Workplace<'a> {
     /// The plan's location.
     pub location: &'a Location,
@@ -153,7 +154,7 @@ fn fetch(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<Vec<Fet
 }
 
 /// Fetches a block and maps it. Another job may need the cache's room in between: the block is fetched again then.
-fn open(place: &Workplace<'_>, wanted: &Wanted<'_>) -> Result<Block, PlanError> {
+pub(super) fn open(place: &Workplace<'_>, wanted: &Wanted<'_>) -> Result<Block, PlanError> {
     let mut attempts = 0;
     loop {
         attempts += 1;

@@ -32,7 +32,7 @@ fn done(blocks: usize, seed: u64) -> (Scene, Plan) {
 
 fn commit_to_delete(scene: &Scene, plan: &Plan) -> Committed {
     let options = CommitOptions { delete_inputs: true, grace_seconds: HOUR };
-    commit(plan, &scene.location, &scene.cache, options).unwrap()
+    commit(plan, &scene.place(), options).unwrap()
 }
 
 fn now() -> i64 {
@@ -51,9 +51,9 @@ fn inputs_wait_for_the_grace_period_of_their_commit() {
     let all = inputs(&scene, &plan);
     let before = now();
     assert!(commit_to_delete(&scene, &plan).deleted.is_empty());
-    assert!(finish_commits(&scene.location, &scene.cache).unwrap().is_empty(), "it is left to `clean`");
+    assert!(finish_commits(&scene.place()).unwrap().is_empty(), "it is left to `clean`");
     for (time, count) in [(now(), all), (before + 3599, all), (now() + 3601, 0)] {
-        let cleaned = clean(&scene.location, &scene.cache, time, 0).unwrap();
+        let cleaned = clean(&scene.place(), time, 0).unwrap();
         assert!(cleaned.failed.is_empty(), "{cleaned:?}");
         assert_eq!((inputs(&scene, &plan), cleaned.kept.len()), (count, usize::from(count > 0)));
         scene.assert_seen("after clean");
@@ -77,11 +77,11 @@ fn inputs_are_kept_if_an_output_is_lost_or_damaged() {
             damaged[middle] ^= 1;
             scene.location.replace(&output.key, &damaged).unwrap();
         }
-        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
         assert_eq!((cleaned.failed.len(), cleaned.inputs.len()), (1, 0), "{cleaned:?}");
         assert_eq!(inputs(&scene, &plan), all);
         scene.location.replace(&output.key, &sound).unwrap();
-        assert_eq!(clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap().inputs.len(), all);
+        assert_eq!(clean(&scene.place(), i64::MAX, 0).unwrap().inputs.len(), all);
         scene.assert_seen("after the second clean");
     }
 }
@@ -115,13 +115,13 @@ fn a_forged_record_of_a_commit_deletes_nothing() {
             forged[name] = value.clone();
         }
         scene.location.replace(&key, &to_document(&forged).unwrap()).unwrap();
-        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
         assert_eq!((cleaned.failed.len(), cleaned.inputs.len()), (1, 0), "{what}: {cleaned:?}");
         assert!(scene.commit(&plan, true).is_err(), "{what}");
         assert_eq!(inputs(&scene, &plan), all, "{what}");
     }
     scene.location.replace(&key, &to_document(record).unwrap()).unwrap();
-    assert_eq!(clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap().inputs.len(), all);
+    assert_eq!(clean(&scene.place(), i64::MAX, 0).unwrap().inputs.len(), all);
     scene.assert_seen("after clean");
 }
 
@@ -133,8 +133,8 @@ fn an_aborted_commit_is_not_finished() {
         let mark = to_document(&CommitOptions { delete_inputs: true, grace_seconds: 0 }).unwrap();
         scene.location.create_bytes(&format!("{}{name}", plan.prefix()), &mark).unwrap();
     }
-    assert!(finish_commits(&scene.location, &scene.cache).unwrap().is_empty());
-    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    assert!(finish_commits(&scene.place()).unwrap().is_empty());
+    let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
     assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
     assert_eq!(scene.keys().len(), 10, "nothing was published");
     assert_eq!(inputs(&scene, &plan), all);
@@ -149,11 +149,11 @@ fn a_commit_that_has_begun_cannot_be_aborted() {
         let mark = to_document(&CommitOptions { delete_inputs: true, grace_seconds }).unwrap();
         scene.location.create_bytes(&format!("{}commit.json", plan.prefix()), &mark).unwrap();
         assert!(matches!(abort(&plan, &scene.location), Err(PlanError::CommitBegun)));
-        assert_eq!(finish_commits(&scene.location, &scene.cache).unwrap().len(), 1);
+        assert_eq!(finish_commits(&scene.place()).unwrap().len(), 1);
         scene.assert_seen("after the commit");
         // The next compaction deletes the inputs, or `clean` after the grace period.
         assert_eq!(inputs(&scene, &plan), if grace_seconds == 0 { 0 } else { all });
-        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
         assert!(cleaned.failed.is_empty() && inputs(&scene, &plan) == 0, "{cleaned:?}");
         scene.assert_seen("after clean");
     }

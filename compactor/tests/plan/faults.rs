@@ -58,7 +58,7 @@ impl Stage {
     fn check(&self, plan: &Plan, what: &str) {
         self.proxy.calm();
         self.scene.assert_seen(what);
-        clean(&self.scene.location, &self.scene.cache, i64::MAX, 0).unwrap();
+        clean(&self.scene.place(), i64::MAX, 0).unwrap();
         self.scene.assert_seen(what);
         let keys: BTreeSet<String> = self.scene.keys().into_iter().collect();
         let inputs: BTreeSet<String> = plan.input_blocks().map(|input| input.key.clone()).collect();
@@ -248,7 +248,7 @@ fn a_dead_commit_is_finished_by_the_next_compaction() {
         stage.proxy.calm();
         let blocks = |stage: &Stage| stage.scene.location.list("", false).unwrap().len();
         let before = blocks(&stage);
-        finish_commits(&stage.scene.location, &stage.scene.cache).unwrap();
+        finish_commits(&stage.scene.place()).unwrap();
         stage.scene.assert_seen(&what);
         let keys: BTreeSet<String> = stage.scene.keys().into_iter().collect();
         let left = plan.input_blocks().filter(|input| keys.contains(&input.key)).count();
@@ -300,7 +300,7 @@ fn clean_deletes_the_inputs_of_the_merges_that_a_dead_commit_published() {
 
 /// Cleans with a grace period that is over. Returns the first error.
 fn clean_all(stage: &Stage) -> Result<Cleaned, PlanError> {
-    let mut cleaned = clean(&stage.scene.location, &stage.scene.cache, i64::MAX, 0)?;
+    let mut cleaned = clean(&stage.scene.place(), i64::MAX, 0)?;
     match cleaned.failed.pop() {
         Some((_, error)) => Err(error),
         None => Ok(cleaned),

@@ -266,7 +266,7 @@ fn a_manifest_that_lies_deletes_nothing() {
     }
     scene.location.replace(key, &to_document(&content).unwrap()).unwrap();
     assert!(Listing::read(&scene.location).unwrap().live.len() < 6, "the lie is one");
-    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
     assert_eq!((cleaned.outputs, cleaned.inputs), (vec![], vec![]));
     scene.location.delete(&[key.to_owned()], &mut |_| {}).unwrap();
     scene.assert_seen("without the manifest");
@@ -288,7 +288,7 @@ fn clean_follows_no_links_and_deletes_nothing_else() {
     fs::create_dir(plans.join("notes")).unwrap();
     fs::write(plans.join("notes/plan.json"), "mine").unwrap();
     let before = scene.location.list("", false).unwrap();
-    clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    clean(&scene.place(), i64::MAX, 0).unwrap();
     assert_eq!(scene.location.list("", false).unwrap(), before);
     assert_eq!(fs::read_to_string(victim.path().join("jobs/data.txt")).unwrap(), "data");
     assert_eq!(fs::read_to_string(victim.path().join("plan.json")).unwrap(), "{}");
@@ -313,7 +313,7 @@ fn a_commit_with_a_damaged_mark_is_finished() {
     let plan = scene.plan(&shards(1)).unwrap();
     scene.run_jobs(&plan);
     scene.location.replace(&format!("{}commit.json", plan.prefix()), b"{\"del").unwrap();
-    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
     assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
     let listing = Listing::read(&scene.location).unwrap();
     assert!(plan.input_blocks().all(|input| listing.hidden.iter().any(|hidden| hidden.block.facts.id == input.id)));
@@ -328,7 +328,7 @@ fn the_mark_of_a_commit_that_an_abort_stopped_is_taken_back() {
     scene.run_jobs(&plan);
     scene.location.create_bytes(&format!("{}abort.json", plan.prefix()), b"{}").unwrap();
     let options = CommitOptions { delete_inputs: true, grace_seconds: 0 };
-    let stopped = commit(&plan, &scene.location, &scene.cache, options);
+    let stopped = commit(&plan, &scene.place(), options);
     assert!(matches!(stopped, Err(PlanError::Aborted)), "{stopped:?}");
     chronoxide_compactor::plan::revive(&plan, &scene.location).unwrap();
     let keys = scene.keys();

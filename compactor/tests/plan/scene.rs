@@ -99,8 +99,14 @@ impl Scene {
         run(plan, job, &place)
     }
 
+    /// Where plans are committed and cleaned.
+    pub fn place(&self) -> Workplace<'_> {
+        let map = &|path: &Path| Block::read(path, Checks::Never);
+        Workplace { location: &self.location, cache: &self.cache, map, memory_limit: None, observer: &NoObserver }
+    }
+
     pub fn commit(&self, plan: &Plan, delete_inputs: bool) -> Result<Committed, PlanError> {
-        commit(plan, &self.location, &self.cache, CommitOptions { delete_inputs, grace_seconds: 0 })
+        commit(plan, &self.place(), CommitOptions { delete_inputs, grace_seconds: 0 })
     }
 
     /// Returns the series of the live blocks, each as often as a live block has it.

@@ -75,7 +75,7 @@ proptest! {
             let late = scene.run(&plan, job).unwrap();
             prop_assert_eq!((late.record, late.was_done), (None, true));
         }
-        clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        clean(&scene.place(), i64::MAX, 0).unwrap();
         prop_assert!(scene.keys().iter().all(|key| !key.contains('/')), "{:?}", scene.keys());
         scene.assert_seen("after clean");
     }
@@ -97,7 +97,7 @@ proptest! {
             prop_assert!(!scene.run(&plan, &plan.jobs[0]).unwrap().was_done, "the plan was made again");
             abort(&plan, &scene.location).unwrap();
         }
-        clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        clean(&scene.place(), i64::MAX, 0).unwrap();
         prop_assert_eq!(scene.keys(), before);
         scene.assert_seen("after the abort");
     }
@@ -224,13 +224,13 @@ fn inputs_are_deleted_though_their_outputs_were_merged_and_deleted() {
         let first = scene.plan_ranges("4h", &shards(count)).unwrap();
         scene.run_jobs(&first);
         let later = CommitOptions { delete_inputs: true, grace_seconds: 3600 };
-        let outputs = commit(&first, &scene.location, &scene.cache, later).unwrap().outputs;
+        let outputs = commit(&first, &scene.place(), later).unwrap().outputs;
         let second = scene.plan_ranges("12h", &shards(count)).unwrap();
         scene.run_jobs(&second);
         scene.commit(&second, true).unwrap();
         assert!(outputs.iter().any(|output| !scene.keys().contains(&output.key)), "outputs are gone");
         scene.assert_seen("before clean");
-        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
         assert!(cleaned.failed.is_empty(), "{cleaned:?}");
         assert_eq!(cleaned.inputs.len(), first.input_blocks().count());
         scene.assert_seen("after clean");
@@ -245,12 +245,12 @@ fn a_plan_that_cannot_be_cleaned_is_named() {
     let plan = scene.plan(&shards(1)).unwrap();
     scene.run_jobs(&plan);
     let later = CommitOptions { delete_inputs: true, grace_seconds: 3600 };
-    commit(&plan, &scene.location, &scene.cache, later).unwrap();
+    commit(&plan, &scene.place(), later).unwrap();
     let other = format!("{PLANS_PREFIX}{}/", "0".repeat(32));
     for name in ["plan.json", "committed.json"] {
         scene.location.create_bytes(&format!("{other}{name}"), b"{}").unwrap();
     }
-    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
     assert_eq!(cleaned.failed.iter().map(|(plan, _)| plan).collect::<Vec<_>>(), [&other]);
     assert_eq!(cleaned.inputs.len(), plan.input_blocks().count());
     scene.assert_seen("after clean");

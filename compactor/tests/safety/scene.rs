@@ -166,7 +166,7 @@ impl Scene {
         recover(system, folder).unwrap();
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
         let open = |path: &Path| Block::read(path, Checks::Never);
-        let proof = Proof { system, open: &open, memory_limit: None, observer: &NoObserver };
+        let proof = Proof { system, open: &open, memory_limit: None, external_labels: &[], observer: &NoObserver };
         JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged(&proof)
     }
 

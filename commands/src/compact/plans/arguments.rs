@@ -9,6 +9,7 @@ use clap::{ArgGroup, Args, Subcommand};
 
 use crate::argument::{duration, external_label, instant, positive, size};
 use crate::compact::arguments::{Annotations, shard_count};
+use crate::memory::default_limit;
 use crate::{Layout, Quiet};
 
 /// Subcommands.
@@ -132,6 +133,20 @@ pub(crate) struct CacheArguments {
     pub(crate) cache_size: usize,
 }
 
+/// Memory of the proofs that come before a deletion.
+#[derive(Debug, Args)]
+pub(crate) struct ProofArguments {
+    /// Keep blocks whose proof could need more memory than this [default: half of the memory that the process may use]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory_limit: Option<usize>,
+}
+
+impl ProofArguments {
+    pub(crate) fn memory_limit(&self) -> usize {
+        self.memory_limit.unwrap_or_else(default_limit)
+    }
+}
+
 const RUN_HELP: &str = "\
 A job can run again, and on several machines at once: its outputs follow from the plan alone, and appear whole or not at all. A job that \
 is done is not done again. Jobs of stage 2 need those of stage 1.
@@ -193,10 +208,10 @@ pub(crate) struct RunArguments {
 
 const COMMIT_HELP: &str = "\
 The outputs of one merge become visible together, and hide their inputs. With --delete-inputs, `clean` deletes the inputs when the grace \
-period is over; with --grace 0s they are deleted at once. Each output is read again and verified before. A commit that was stopped is \
-finished by the same command.
+period is over; with --grace 0s they are deleted at once. Inputs and outputs are read again before: inputs are kept, with a warning, if the \
+outputs lack one of their series. A commit that was stopped is finished by the same command.
 
-Exit codes: as for `run`; 3 series or fingerprints do not balance.
+Exit codes: as for `run`; 3 series or fingerprints do not balance; 5 inputs were kept without proof.
 
 Examples:
   chronoxide-compact commit --plan plan.json
@@ -217,6 +232,9 @@ pub(crate) struct CommitArguments {
     /// Time that readers of the inputs have to open the location again
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1h", requires = "delete_inputs")]
     pub(crate) grace: Duration,
+
+    #[command(flatten)]
+    pub(crate) proofs: ProofArguments,
 
     #[command(flatten)]
     pub(crate) cache: CacheArguments,
@@ -251,10 +269,11 @@ pub(crate) struct StatusArguments {
 
 const CLEAN_HELP: &str = "\
 Deletes the inputs of committed plans whose grace period is over, finishes commits that were stopped, and deletes what aborted and \
-unfinished plans left behind. Outputs are read again and verified before their inputs are deleted.
+unfinished plans left behind. A block is deleted only after it was read, and live blocks were found to hold all its series; what blocks say \
+about their origin is not enough.
 
 Exit codes: 0 done; otherwise that of the first plan that could not be cleaned: 1 an object cannot be read or deleted; 3 it is damaged; \
-5 blocks have changed.
+5 blocks have changed, or were kept without proof.
 
 Examples:
   chronoxide-compact clean s3://metrics/blocks/
@@ -271,6 +290,9 @@ pub(crate) struct CleanArguments {
     /// Age of unfinished plans that are deleted, such as 12h or 2d; inputs have the grace period of their commit
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1d")]
     pub(crate) grace: Duration,
+
+    #[command(flatten)]
+    pub(crate) proofs: ProofArguments,
 
     #[command(flatten)]
     pub(crate) cache: CacheArguments,

@@ -1,28 +1,32 @@
 //! A location that is compacted at once: a plan, its jobs, and its commit.
 
 use chronoxide_compactor::plan::{
-    CommitOptions, PLANS_PREFIX, PlanOptions, Sizing, commit, describe, finish_commits, forget, make, revive,
+    CommitOptions, PLANS_PREFIX, PlanOptions, Sizing, commit, describe, finish_commits, forget, make_checked, revive,
 };
 use chronoxide_compactor::strategy::choose;
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location, Manifest};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::run::Runner;
+use super::source::Watch;
 use super::{publish, source};
 use crate::compact::arguments::Arguments;
 use crate::compact::failure::{Error, usage};
-use crate::compact::folder::{note_merged, show_strategy};
+use crate::compact::folder::{note_merged, show_strategy, tell_kept};
 use crate::{Exit, Failure, Interruption, print, tell};
 
 /// Finishes what an earlier run was killed in.
-fn finish_stopped(arguments: &Arguments, location: &Location) -> Result<(), Failure> {
+fn finish_stopped(arguments: &Arguments, location: &Location, watch: &Watch<'_>) -> Result<Exit, Failure> {
     if location.list(PLANS_PREFIX, true)?.is_empty() {
-        return Ok(());
+        return Ok(Exit::Ok);
     }
     let _lock = source::lock(location)?;
     let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
-    for committed in finish_commits(location, &cache).map_err(Error::from)? {
+    let limit = arguments.options().memory_limit.unwrap_or(usize::MAX);
+    let mut exit = Exit::Ok;
+    for committed in finish_commits(&watch.workplace(location, &cache, limit)).map_err(Error::from)? {
+        exit = exit.or(tell_kept(&committed.kept, &|key| location.name(&key.display().to_string())));
         if !arguments.quiet.is_set() {
             let blocks = human::count_of(committed.outputs.len() as u64, "block");
             let inputs = human::count_of(committed.deleted.len() as u64, "input");
@@ -32,7 +36,7 @@ fn finish_stopped(arguments: &Arguments, location: &Location) -> Result<(), Fail
             });
         }
     }
-    Ok(())
+    Ok(exit)
 }
 
 /// Compacts the blocks of a URL as those of a folder.
@@ -47,11 +51,10 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
         return Err(usage("--shards and --shard need named blocks; `plan --shards N` splits the merges of a location"));
     }
     let location = source::open(url)?;
-    if !arguments.dry_run {
-        finish_stopped(arguments, &location)?;
-    }
-    let listing = Listing::read(&location)?;
-    let exit = source::warn_of_unreadable(&listing, "");
+    let watch = Watch(interruption);
+    let finished = if arguments.dry_run { Exit::Ok } else { finish_stopped(arguments, &location, &watch)? };
+    let mut listing = Listing::read(&location)?;
+    let exit = finished.or(source::warn_of_unreadable(&listing, ""));
     if !arguments.json && !arguments.quiet.is_set() {
         note_merged(listing.hidden.iter().map(|hidden| hidden.reason), "");
     }
@@ -61,8 +64,12 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
         show_strategy(&choose(&describe(&listing, &plan_options), &strategy_options), arguments.json)?;
         return Ok(exit);
     }
-    let plan = make(location.text(), &listing, &plan_options, &strategy_options, &Sizing::default());
-    let plan = plan.map_err(Error::from)?;
+    let made = make_checked(&location, &mut listing, &plan_options, &strategy_options, &Sizing::default());
+    let (plan, contradicted) = made.map_err(Error::from)?;
+    if !contradicted.is_empty() {
+        Manifest::from_listing(&listing).write(&location)?;
+        source::warn_of_manifest(&location, &contradicted, "the manifest was written anew");
+    }
     if plan.jobs.is_empty() {
         if arguments.json {
             print(|out| writeln!(out, "{}", serde_json::json!({ "plan": plan.id, "merges": 0 })))?;
@@ -91,8 +98,11 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
         return Ok(done);
     }
     let options = CommitOptions { delete_inputs: arguments.delete_inputs, grace_seconds: 0 };
-    let committed = commit(&plan, &location, &cache, options).map_err(Error::from)?;
-    forget(&plan, &location).map_err(Error::from)?;
+    let place = watch.workplace(&location, &cache, runner.memory_limit);
+    let committed = commit(&plan, &place, options).map_err(Error::from)?;
+    if committed.is_final() {
+        forget(&plan, &location).map_err(Error::from)?;
+    }
     publish::show(&plan, &committed, arguments.json, arguments.quiet)?;
-    Ok(exit)
+    Ok(exit.or(tell_kept(&committed.kept, &|key| location.name(&key.display().to_string()))))
 }

@@ -28,9 +28,9 @@ pub(crate) fn dispatch(command: &Command, interruption: &Interruption) -> Result
     match command {
         Command::Plan(arguments) => plan::plan(arguments),
         Command::Run(arguments) => run::run(arguments, interruption),
-        Command::Commit(arguments) => publish::commit(arguments),
+        Command::Commit(arguments) => publish::commit(arguments, interruption),
         Command::Status(arguments) => publish::status(arguments),
-        Command::Clean(arguments) => tidy::clean(arguments),
+        Command::Clean(arguments) => tidy::clean(arguments, interruption),
         Command::Index(arguments) => tidy::index(arguments),
     }
 }

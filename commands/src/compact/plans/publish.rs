@@ -1,24 +1,37 @@
 //! `commit` and `status`.
 
+use std::path::PathBuf;
+
+use chronoxide_compactor::job::Kept;
 use chronoxide_compactor::plan::{self, CommitOptions, Committed, JobState, Plan, PlanState};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::{CommitArguments, StatusArguments};
-use super::source;
+use super::source::{self, Watch};
 use crate::compact::failure::Error;
+use crate::compact::folder::tell_kept;
 use crate::style::Style;
-use crate::{Exit, Failure, Quiet, print, tell};
+use crate::{Exit, Failure, Interruption, Quiet, print, tell};
 
-pub(super) fn commit(arguments: &CommitArguments) -> Result<Exit, Failure> {
+pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -> Result<Exit, Failure> {
     let plan = source::read_plan(&arguments.plan)?;
     let location = source::location_of(&plan)?;
     let cache = arguments.cache.open()?;
     let options = CommitOptions { delete_inputs: arguments.delete_inputs, grace_seconds: arguments.grace.as_secs() };
     let _lock = source::lock(&location)?;
-    let committed = plan::commit(&plan, &location, &cache, options).map_err(Error::from)?;
+    let watch = Watch(interruption);
+    let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
+    let committed = plan::commit(&plan, &place, options).map_err(Error::from)?;
     show(&plan, &committed, arguments.json, arguments.quiet)?;
-    Ok(Exit::Ok)
+    Ok(tell_kept(&committed.kept, &|key| location.name(&key.display().to_string())))
+}
+
+/// Returns the blocks that were kept without proof, as JSON.
+pub(super) fn kept_json(kept: &[Kept]) -> Vec<serde_json::Value> {
+    let keys = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    let object = |Kept { blocks, holders, reason, .. }: &Kept| serde_json::json!({ "blocks": keys(blocks), "holders": keys(holders), "reason": reason.to_string() });
+    kept.iter().map(object).collect()
 }
 
 /// Prints the result of a commit.
@@ -34,6 +47,7 @@ pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Qui
             "series_out": written,
             "outputs": committed.outputs,
             "deleted": committed.deleted,
+            "kept": kept_json(&committed.kept),
         });
         print(|out| writeln!(out, "{json}"))?;
     } else if !quiet.is_set() {

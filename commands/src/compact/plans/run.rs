@@ -1,30 +1,18 @@
 //! `run`: one job of a plan, or all of them.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chronoxide_compactor::plan::{JobRun, Plan, PlanError, PlannedJob, Workplace, run as run_job};
-use chronoxide_compactor::{Observer, Phase};
+use chronoxide_compactor::plan::{JobRun, Plan, PlanError, PlannedJob, run as run_job};
 use chronoxide_store::{Cache, Location};
 use chronoxide_text::human;
 
 use super::arguments::RunArguments;
-use super::source;
-use crate::compact::blocks;
+use super::source::{self, Watch};
 use crate::compact::failure::Error;
 use crate::memory::default_limit;
 use crate::{Exit, Failure, HasExit, Interruption, Message, print, tell};
-
-/// Cancels a job when the process is interrupted.
-struct Watch<'a>(&'a Interruption);
-
-impl Observer for Watch<'_> {
-    fn progress(&self, _: Phase, _: u64, _: u64) -> bool {
-        !self.0.is_set()
-    }
-}
 
 /// State that all jobs of a run share.
 pub(super) struct Runner<'a> {
@@ -134,13 +122,7 @@ impl Runner<'_> {
     /// Runs one job and reports it.
     fn run_one(&self, job: &PlannedJob) -> Exit {
         let watch = Watch(self.interruption);
-        let place = Workplace {
-            location: &self.location,
-            cache: &self.cache,
-            map: &|path: &Path| blocks::map(path),
-            memory_limit: Some(self.memory_limit),
-            observer: &watch,
-        };
+        let place = watch.workplace(&self.location, &self.cache, self.memory_limit);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let done = match pool {
             Ok(pool) => pool.install(|| run_job(self.plan, job, &place)).map_err(Error::from),

@@ -3,15 +3,17 @@
 use std::io::Read;
 use std::path::Path;
 
-use chronoxide_compactor::plan::{PLANS_PREFIX, Plan};
+use chronoxide_compactor::plan::{PLANS_PREFIX, Plan, Workplace};
+use chronoxide_compactor::{Observer, Phase};
 use chronoxide_publish::{Disk, FolderLock, recover};
 use chronoxide_store::{Cache, Listing, Location, MANIFEST_KEY};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::CacheArguments;
+use crate::compact::blocks;
 use crate::compact::failure::Error;
-use crate::{Exit, Failure, HasExit, Message, OrExit, tell};
+use crate::{Exit, Failure, HasExit, Interruption, Message, OrExit, tell};
 
 /// Reads a plan from a file, a URL, or standard input.
 pub(super) fn read_plan(source: &str) -> Result<Plan, Failure> {
@@ -30,6 +32,27 @@ pub(super) fn read_plan(source: &str) -> Result<Plan, Failure> {
         let error = Error::from(error);
         Failure::new(error.exit(), format!("{shown}: {error}"))
     })
+}
+
+/// Cancels a job or a proof when the process is interrupted.
+pub(super) struct Watch<'a>(pub(super) &'a Interruption);
+
+impl Observer for Watch<'_> {
+    fn progress(&self, _: Phase, _: u64, _: u64) -> bool {
+        !self.0.is_set()
+    }
+}
+
+impl Watch<'_> {
+    /// Returns where jobs run, and where blocks are read before they are deleted.
+    pub(super) fn workplace<'a>(
+        &'a self,
+        location: &'a Location,
+        cache: &'a Cache,
+        memory_limit: usize,
+    ) -> Workplace<'a> {
+        Workplace { location, cache, map: &blocks::map, memory_limit: Some(memory_limit), observer: self }
+    }
 }
 
 /// Opens the location of a plan.

@@ -8,19 +8,23 @@ use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::{CleanArguments, IndexArguments};
-use super::source;
+use super::publish::kept_json;
+use super::source::{self, Watch};
 use crate::compact::failure::Error;
-use crate::{Exit, Failure, HasExit, Message, print, tell};
+use crate::compact::folder::tell_kept;
+use crate::{Exit, Failure, HasExit, Interruption, Message, print, tell};
 
-pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
+pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> Result<Exit, Failure> {
     let location = source::open(&arguments.location)?;
     let cache = arguments.cache.open()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let now = i64::try_from(now).unwrap_or(i64::MAX);
     let _lock = source::lock(&location)?;
     source::recover_all(&location)?;
-    let cleaned = plan::clean(&location, &cache, now, arguments.grace.as_secs()).map_err(Error::from)?;
-    let mut exit = Exit::Ok;
+    let watch = Watch(interruption);
+    let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
+    let cleaned = plan::clean(&place, now, arguments.grace.as_secs()).map_err(Error::from)?;
+    let mut exit = tell_kept(&cleaned.unproved, &|key| location.name(&key.display().to_string()));
     let mut failed = Vec::new();
     for (plan, error) in cleaned.failed {
         let error = Error::from(error);
@@ -35,6 +39,7 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
             "objects": cleaned.objects,
             "kept": cleaned.kept,
             "failed": failed,
+            "unproved": kept_json(&cleaned.unproved),
         });
         print(|out| writeln!(out, "{json}"))?;
     } else if !arguments.quiet.is_set() {

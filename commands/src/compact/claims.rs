@@ -1,0 +1,93 @@
+//! Checks before an output appears in a folder that no claim hides it, and that it hides nothing by its claims.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use chronoxide_compactor::job::{Proof, Unproven};
+use chronoxide_reader::lineage::{HiddenBlocks, Lineage, newly_hidden};
+use chronoxide_reader::{BlockId, Entry, Folder, OpenError};
+
+use crate::compact::blocks;
+
+/// Lineage of the blocks of a folder, for the outputs that are published in it.
+pub(crate) struct Claims<'a> {
+    blocks: Vec<(PathBuf, Lineage)>,
+    live: BTreeSet<BlockId>,
+    /// Parents of outputs whose job is not complete: such an output is hidden once all its parents are there or merged.
+    awaited: BTreeSet<BlockId>,
+    /// Ids that blocks name as parents or ancestors.
+    named: BTreeSet<BlockId>,
+    jobs: BTreeSet<[u8; 16]>,
+    published: RefCell<Vec<(PathBuf, Lineage)>>,
+    /// Proves that blocks hold the series of others.
+    proof: Proof<'a>,
+}
+
+/// Reason why an output is not published.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unfit {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A block that readers see would be hidden, or the output itself.
+    #[error(
+        "{} would be hidden by what blocks claim to hold, and {} is not proved to hold its series ({reason}): move the false block away; nothing was published",
+        hidden.display(), holder.display()
+    )]
+    Hides { hidden: PathBuf, holder: PathBuf, reason: Unproven },
+}
+
+impl<'a> Claims<'a> {
+    /// Takes the blocks of the folder of the outputs. A folder that does not exist yet has none.
+    pub(crate) fn new(folder: Option<&Folder>, proof: Proof<'a>) -> Self {
+        let blocks = folder.map(|folder| folder.lineages().to_vec()).unwrap_or_default();
+        let lineages = || blocks.iter().map(|(_, lineage)| lineage);
+        let named = lineages().flat_map(|block| block.parents.iter().chain(&block.ancestors)).copied().collect();
+        let jobs = lineages().filter_map(|block| Some(block.job?.id)).collect();
+        let incomplete: BTreeSet<[u8; 16]> =
+            folder.into_iter().flat_map(Folder::incomplete).map(|job| job.id).collect();
+        let is_unfinished = |block: &&Lineage| block.job.is_some_and(|job| incomplete.contains(&job.id));
+        let awaited = lineages().filter(is_unfinished).flat_map(|block| &block.parents).copied().collect();
+        let live = folder.into_iter().flat_map(Folder::live).map(Entry::id).collect();
+        Self { blocks, live, awaited, named, jobs, published: RefCell::default(), proof }
+    }
+
+    /// Verifies an output, under its temporary name or its own.
+    pub(crate) fn verify(&self, path: &Path) -> Result<Lineage, Unfit> {
+        let output = blocks::verify(path)?;
+        let Lineage { parents, ancestors, .. } = &output;
+        let meets_claims = self.named.contains(&output.id)
+            || ancestors.iter().any(|id| self.live.contains(id))
+            || parents.iter().chain(ancestors).any(|id| self.awaited.contains(id))
+            || output.job.is_some_and(|job| self.jobs.contains(&job.id));
+        let mut published = self.published.borrow_mut();
+        if meets_claims {
+            self.check(&published, path, &output)?;
+        }
+        if published.iter().all(|(_, before)| before.id != output.id) {
+            // The name that it is about to get.
+            published.push((path.with_file_name(format!("{}.cx", output.id)), output.clone()));
+        }
+        Ok(output)
+    }
+
+    /// Proves that each block that the output hides, but for its parents, is held by live blocks.
+    fn check(&self, published: &[(PathBuf, Lineage)], path: &Path, output: &Lineage) -> Result<(), Unfit> {
+        let before: Vec<&Lineage> = self.blocks.iter().chain(published).map(|(_, lineage)| lineage).collect();
+        let path_of = |place: usize| {
+            let blocks = self.blocks.iter().chain(published).map(|(path, _)| path.as_path());
+            blocks.chain([path]).nth(place).unwrap_or(path).to_owned()
+        };
+        for HiddenBlocks { blocks, holders, .. } in newly_hidden(&before, &[output]) {
+            let paths = |places: Vec<usize>| places.into_iter().map(path_of).collect::<Vec<_>>();
+            let (hidden, holders) = (paths(blocks), paths(holders));
+            let folder = path.parent().unwrap_or(Path::new("."));
+            self.proof.prove(folder, &holders, &hidden).map_err(|reason| Unfit::Hides {
+                hidden: hidden.first().map_or_else(|| path.to_owned(), Clone::clone),
+                holder: holders.first().map_or_else(|| path.to_owned(), Clone::clone),
+                reason,
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Deletion of blocks that this process did not merge: only with proof of their content.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::{DeletionOrder, HiddenBlocks, Lineage, Reason, deletion_order, hidden_blocks};
+
+use super::proof::Unproven;
+
+/// Hidden blocks that others claim to hold, and that are kept.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Kept {
+    /// The blocks.
+    pub blocks: Vec<PathBuf>,
+    /// Live blocks that hold the series of these blocks, if lineage is true.
+    pub holders: Vec<PathBuf>,
+    /// Reason why they are kept.
+    pub reason: Unproven,
+}
+
+/// Blocks that can be deleted, and blocks that are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Examined {
+    /// Blocks whose series are proved to be in live blocks, in an order of deletion that is safe if it is stopped.
+    pub(crate) order: Vec<PathBuf>,
+    pub(crate) kept: Vec<Kept>,
+}
+
+/// Examines the hidden blocks that are due. `prove` reads the blocks at its second argument, and proves that the live
+/// blocks at its first hold all their series; lineage only says which blocks to read.
+///
+/// Blocks that the same live blocks hold are proved together. If that fails, those of each job are proved alone, so that
+/// a false claim keeps no others.
+pub(crate) fn examine<E>(
+    blocks: &[(PathBuf, Lineage)],
+    is_due: &dyn Fn(&Path, Reason) -> bool,
+    prove: &mut dyn FnMut(&[PathBuf], &[PathBuf]) -> Result<Result<(), Unproven>, E>,
+) -> Result<Examined, E> {
+    let lineages: Vec<&Lineage> = blocks.iter().map(|(_, lineage)| lineage).collect();
+    let mut by_holders: BTreeMap<Vec<usize>, Vec<Vec<usize>>> = BTreeMap::new();
+    for HiddenBlocks { reason, blocks: mut hidden, holders, .. } in hidden_blocks(&lineages) {
+        hidden.retain(|place| is_due(&blocks[*place].0, reason));
+        if !hidden.is_empty() {
+            by_holders.entry(holders).or_default().push(hidden);
+        }
+    }
+    let paths = |places: &[usize]| -> Vec<PathBuf> { places.iter().map(|place| blocks[*place].0.clone()).collect() };
+    let (mut proved, mut kept) = (BTreeSet::new(), Vec::new());
+    for (holders, groups) in by_holders {
+        let read_only = holders.iter().find(|place| lineages[**place].is_read_only);
+        let holders = paths(&holders);
+        let mut prove = |hidden: &[usize]| match read_only {
+            Some(place) => Ok(Err(Unproven::ReadOnly { path: blocks[*place].0.clone() })),
+            None if holders.is_empty() => Ok(Err(Unproven::StillNeeded)),
+            None => prove(&holders, &paths(hidden)),
+        };
+        let together = groups.concat();
+        let results = match prove(&together)? {
+            Err(_) if groups.len() > 1 => {
+                groups.into_iter().map(|group| Ok((prove(&group)?, group))).collect::<Result<Vec<_>, E>>()?
+            }
+            result => vec![(result, together)],
+        };
+        for (result, group) in results {
+            match result {
+                Ok(()) => proved.extend(group.into_iter().map(|place| lineages[place].id)),
+                Err(reason) => kept.push(Kept { blocks: paths(&group), holders: holders.clone(), reason }),
+            }
+        }
+    }
+    let DeletionOrder { order, needed, .. } = deletion_order(&lineages, &proved);
+    let needed: BTreeSet<BlockId> = needed.into_iter().collect();
+    let needed = blocks.iter().filter(|(_, lineage)| needed.contains(&lineage.id));
+    kept.extend(needed.map(|(path, _)| Kept {
+        blocks: vec![path.clone()],
+        holders: Vec::new(),
+        reason: Unproven::StillNeeded,
+    }));
+    Ok(Examined { order: paths(&order), kept })
+}
