@@ -15,7 +15,8 @@
 //! | `layout` | [`Layout`], the argument `--layout` |
 //! | `target` | [`url`] of a path; [`existing`], [`is_folder`] and others, checks of output paths |
 //! | `upload` | [`Upload`], outputs that go to an object store |
-//! | `command` | [`run`], arguments to exit code; [`mistyped_subcommand`] |
+//! | `command` | [`run`], arguments to exit code |
+//! | `mistake` | mistakes in arguments, and what was probably meant; [`mistyped_subcommand`] |
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
@@ -65,6 +66,7 @@ mod interruption;
 mod layout;
 pub mod memory;
 mod message;
+mod mistake;
 mod output;
 mod pages;
 mod quiet;
@@ -73,13 +75,15 @@ mod target;
 mod thread;
 mod upload;
 
-pub use command::{mistyped_subcommand, run};
+pub use command::run;
 pub use download::{fetch_url, show_downloads};
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
 pub use layout::Layout;
 pub use message::Message;
+pub use mistake::mistyped_subcommand;
+pub(crate) use output::is_screen_shared;
 pub use output::{print, tell};
 pub use quiet::Quiet;
 pub use target::{existing, is_folder, is_folder_or_location, location_url, url};

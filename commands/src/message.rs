@@ -7,6 +7,8 @@ use chronoxide_text::escape::is_unsafe;
 
 /// Error with its causes, each after a colon, unless the text before already ends with it.
 ///
+/// A file that is not a block may be a capture: only the commands know which of them reads it, so the hint is added here.
+///
 /// Errors quote paths and contents of files: characters that a terminal could interpret are escaped, and text after a
 /// line break is indented, so that it does not look like another message.
 pub struct Message<'a>(pub &'a (dyn Error + 'static));
@@ -23,6 +25,9 @@ impl Display for Message<'_> {
             }
             cause = error.source();
         }
+        if is_no_block(self.0) {
+            text.push_str("; if it is a capture, `chronoxide-ingest` makes a block of it");
+        }
         for char in text.trim_end().chars() {
             match char {
                 '\n' => f.write_str("\n    ")?,
@@ -32,6 +37,18 @@ impl Display for Message<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns true if the cause is a file that is not a block.
+fn is_no_block(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(chronoxide_format::Error::NotABlock) = error.downcast_ref() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Writing to standard output and standard error without panics.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// Calls `write` with a buffered standard output, and flushes it.
 ///
@@ -18,6 +18,11 @@ pub fn tell(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     // One write call, so that messages of several processes do not interleave.
     let mut text = Vec::new();
     let _ = write(&mut text).and_then(|()| io::stderr().lock().write_all(&text));
+}
+
+/// Returns true if data and messages go to a terminal, so that much data pushes messages before it off the screen.
+pub(crate) fn is_screen_shared() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
 fn print_to(stdout: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

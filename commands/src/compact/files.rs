@@ -37,6 +37,10 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         return Err(usage("--dry-run needs a folder: named files are merged as given"));
     }
     let Some(output) = &arguments.output else {
+        // A capture needs another command rather than another option.
+        for input in arguments.inputs.iter().filter(|input| url(input).is_none()) {
+            blocks::map(input)?;
+        }
         return Err(usage("missing --output: the block to write, or a folder for several"));
     };
     if arguments.delete_inputs && arguments.inputs.iter().chain([output]).any(|path| url(path).is_some()) {

@@ -21,16 +21,6 @@ pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Fa
     })
 }
 
-/// Returns the summary, and the beginning of the dump.
-pub(crate) fn overview(path: &Path, remap: &Remap, first: Option<u32>) -> Result<Exit, Failure> {
-    write_out(path, |out| {
-        let view = remap.view();
-        screen::remap::write(&RemapSummary::from_view(&view)?, Style::stdout(), out)?;
-        writeln!(out)?;
-        Ok(dump(&view, first, out)?)
-    })
-}
-
 pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: bool) -> Result<Exit, Failure> {
     write_out(path, |out| {
         if !json {

@@ -13,13 +13,15 @@ use crate::inspect::arguments::Many;
 use crate::inspect::opened::{Opened, Verified};
 use crate::inspect::worse;
 use crate::style::Style;
-use crate::{Exit, Failure, HasExit, Message, Quiet, location_url, print, tell};
+use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, location_url, print, tell};
 
 /// Verifies all blocks and remaps of files, folders and locations. Returns the worst of their exit codes.
 pub(crate) fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
     let style = Style::stdout();
-    for path in &expand(&many.files, quiet)? {
+    let files = expand(&many.files, quiet)?;
+    let mut bad_count = 0;
+    for path in &files {
         let found = Opened::open(path, Checks::Never).and_then(|opened| opened.verify(path));
         let shown = path.display().to_string();
         let safe = TerminalSafe(&shown);
@@ -57,7 +59,13 @@ pub(crate) fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
                 tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(&error)));
             }
             worst = worse(worst, error.exit());
+            bad_count += 1;
         }
+    }
+    if worst != Exit::Ok && files.len() > 1 && is_screen_shared() {
+        let (bad, all) = (human::count(bad_count), human::count_of(files.len() as u64, "file"));
+        let prefix = Style::stderr().bad("error:");
+        tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {bad} of {all} cannot be verified: see above"));
     }
     Ok(worst)
 }

@@ -6,6 +6,7 @@ mod diff;
 mod export;
 mod failures;
 mod locations;
+mod mistakes;
 mod page;
 mod places;
 mod plan;

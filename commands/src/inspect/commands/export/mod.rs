@@ -25,6 +25,7 @@ use self::progress::Bar;
 use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
 use crate::inspect::in_file;
 use crate::inspect::opened::open_block;
+use crate::mistake::did_you_mean;
 use crate::{Exit, Failure, Interruption, Quiet, existing, tell};
 
 pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, Failure> {
@@ -135,7 +136,9 @@ fn tell_unknown(
     let mut names = arguments.matching.narrow_names();
     names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != series_ref.name()));
     for name in names.into_iter().filter(|name| !queried.has_label(name)) {
-        tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}", Escaped(name)));
+        let known = table.block().view();
+        let near = did_you_mean(name, known.label_names().filter_map(|name| str::from_utf8(name.ok()?).ok()));
+        tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}{near}", Escaped(name)));
     }
     Ok(())
 }
