@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use chronoxide_text::escape::{TerminalSafe, is_unsafe};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Parser};
 
@@ -111,7 +112,13 @@ pub(crate) fn missing(command: &Command) -> String {
 /// Prints a usage error, help or version.
 fn refuse<A: Parser>(error: &clap::Error, stdout: &mut Stream<impl Write>, stderr: &mut Stream<impl Write>) -> Exit {
     let rendered = error.render();
-    let text = |style: Style| style.choose(rendered.ansi().to_string(), rendered.to_string());
+    let plain = rendered.to_string();
+    // Colours are left out if the text quotes an argument that a terminal could interpret.
+    let has_unsafe = plain.chars().any(|char| char != '\n' && is_unsafe(char));
+    let text = |style: Style| match has_unsafe {
+        true => plain.split('\n').map(|line| TerminalSafe(line).to_string()).collect::<Vec<_>>().join("\n"),
+        false => style.choose(rendered.ansi().to_string(), plain.clone()),
+    };
     if !error.use_stderr() {
         stdout.say(text(stdout.style));
         return Exit::Ok;

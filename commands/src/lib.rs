@@ -21,7 +21,8 @@
 //! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
 //! | `interruption` | [`Interruption`], SIGINT and SIGTERM |
-//! | `output` | [`print()`] for standard output, with errors; [`tell`] for standard error |
+//! | `output` | [`print()`] and [`print_styled`] for standard output, with errors; [`tell`] for standard error |
+//! | `safe` | a writer that escapes what a terminal could interpret |
 //! | [`argument`] | parsers of arguments: sizes, times, durations |
 //! | `download` | [`fetch_url`], and progress of downloads ([`show_downloads`]) |
 //! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
@@ -70,6 +71,7 @@ mod mistake;
 mod output;
 mod pages;
 mod quiet;
+mod safe;
 pub mod style;
 mod target;
 mod thread;
@@ -83,8 +85,8 @@ pub use interruption::Interruption;
 pub use layout::Layout;
 pub use message::Message;
 pub use mistake::mistyped_subcommand;
-pub(crate) use output::is_screen_shared;
-pub use output::{print, tell};
+pub(crate) use output::{is_screen_shared, json_line};
+pub use output::{print, print_styled, tell};
 pub use quiet::Quiet;
 pub use target::{existing, is_folder, is_folder_or_location, location_url, url};
 pub use thread::can_start_thread;

@@ -1,9 +1,9 @@
 //! Errors and their causes as one line.
 
 use std::error::Error;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
-use chronoxide_text::escape::is_unsafe;
+use chronoxide_text::escape::TerminalSafe;
 
 /// Error with its causes, each after a colon, unless the text before already ends with it.
 ///
@@ -28,12 +28,8 @@ impl Display for Message<'_> {
         if is_no_block(self.0) {
             text.push_str("; if it is a capture, `chronoxide-ingest` makes a block of it");
         }
-        for char in text.trim_end().chars() {
-            match char {
-                '\n' => f.write_str("\n    ")?,
-                _ if is_unsafe(char) => write!(f, "\\u{:04x}", u32::from(char))?,
-                _ => f.write_char(char)?,
-            }
+        for (number, line) in text.trim_end().split('\n').enumerate() {
+            write!(f, "{}{}", if number > 0 { "\n    " } else { "" }, TerminalSafe(line))?;
         }
         Ok(())
     }

@@ -226,6 +226,16 @@ impl Arguments {
         if let Some(failure) = self.inputs.first().and_then(|first| mistyped_subcommand::<Self>(first)) {
             return Err(failure);
         }
+        // clap takes a subcommand after an option for an input.
+        let first = self.inputs.first().filter(|first| first.symlink_metadata().is_err());
+        if let Some(name) = first
+            && Self::command().find_subcommand(name).is_some()
+        {
+            return Err(usage(format!(
+                "put files and options after the subcommand: chronoxide-compact {} ...",
+                name.display()
+            )));
+        }
         let inputs: Vec<_> = self.inputs.iter().map(|input| input.clone().into_os_string()).collect();
         if let Some(failure) = misplaced_subcommand(&Self::command(), &inputs, None) {
             return Err(failure);

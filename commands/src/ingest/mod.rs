@@ -29,7 +29,7 @@ mod report;
 mod summary;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ use progress::Bar;
 use report::Statistics;
 use summary::Summary;
 
-use crate::{Exit, Failure, HasExit, Interruption, existing, is_folder_or_location, run};
+use crate::{Exit, Failure, HasExit, Interruption, existing, is_folder_or_location, run, tell};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -316,7 +316,7 @@ fn tell_interrupted(count: usize, arguments: &Arguments) {
         1 => format!("1 block was written to {output}"),
         count => format!("{} blocks were written to {output}", human::count(count as u64)),
     };
-    let _ = writeln!(std::io::stderr(), "chronoxide-ingest: interrupted; {written}");
+    tell(|out| writeln!(out, "chronoxide-ingest: interrupted; {written}"));
 }
 
 /// Reports the number of blocks written before an error.
@@ -326,7 +326,7 @@ fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
         let (blocks, output) =
             (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
         let were = if count == 1 { "was" } else { "were" };
-        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before the error");
+        tell(|out| writeln!(out, "chronoxide-ingest: {blocks} {were} written to {output} before the error"));
     }
 }
 

@@ -1,7 +1,6 @@
 //! Summary of a run, as text and as JSON.
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
 
 use chronoxide_ingest::Report;
 use chronoxide_text::escape::Escaped;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use crate::ingest::arguments::Arguments;
 use crate::ingest::output::Written;
 use crate::style::Style;
-use crate::{Failure, print};
+use crate::{Failure, print, tell};
 
 /// Summary of a run.
 #[derive(Debug, Serialize)]
@@ -67,14 +66,13 @@ impl Summary {
 
     /// Prints the summary as text on standard error. Errors are ignored.
     pub(crate) fn tell(&self) {
-        let _ = write!(io::stderr().lock(), "{}", TextSummary { summary: self, style: Style::stderr() });
+        tell(|out| write!(out, "{}", TextSummary { summary: self, style: Style::stderr() }));
     }
 
     /// Prints the warnings on standard error.
     pub(crate) fn warn(&self) {
-        let mut out = io::stderr().lock();
         for warning in &self.report.warnings {
-            let _ = writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string()));
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string())));
         }
         // These have no warning of their own, and are in no summary if that is quiet.
         let skipped = &self.report.skipped;
@@ -84,11 +82,11 @@ impl Summary {
             (skipped.series_without_labels, "series without labels", "series without labels"),
         ]);
         if !skipped.is_empty() {
-            let _ = writeln!(out, "chronoxide-ingest: warning: skipped {skipped}");
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: skipped {skipped}"));
         }
         if self.report.more_warnings > 0 {
-            let _ =
-                writeln!(out, "chronoxide-ingest: warning: {} more warnings", human::count(self.report.more_warnings));
+            let more = human::count(self.report.more_warnings);
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: {more} more warnings"));
         }
     }
 }

@@ -22,14 +22,14 @@ use chronoxide_dump::{dump, dump_entries, section_name};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::InspectError;
 use chronoxide_reader::{Checks, OpenError};
-use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::Escaped;
 use clap::CommandFactory;
 use opened::{Opened, open_block};
 
 use crate::command::missing;
 use crate::mistake::did_you_mean;
 use crate::style::Style;
-use crate::{Exit, Failure, HasExit, Quiet, print, run, tell};
+use crate::{Exit, Failure, HasExit, Quiet, json_line, print, print_styled, run, tell};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -86,28 +86,29 @@ fn show(
 /// Writes the content of a file to standard output.
 fn write_out(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), InspectError>) -> Result<Exit, Failure> {
     let mut result = Ok(());
-    print(|out| {
-        result = write(out);
-        match &mut result {
-            Err(InspectError::Write(error)) => Err(std::mem::replace(error, std::io::ErrorKind::Other.into())),
-            _ => Ok(()),
+    print(|out| into_io(write(out), &mut result))?;
+    result.map(|()| Exit::Ok).map_err(in_file(path))
+}
+
+/// Writes the content of a file with colours to standard output.
+fn write_styled(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write, Style) -> Result<(), InspectError>,
+) -> Result<Exit, Failure> {
+    let mut result = Ok(());
+    print_styled(|out, style| into_io(write(out, style), &mut result))?;
+    result.map(|()| Exit::Ok).map_err(in_file(path))
+}
+
+/// Returns errors of the output, and keeps others in `result`.
+fn into_io(outcome: Result<(), InspectError>, result: &mut Result<(), InspectError>) -> io::Result<()> {
+    match outcome {
+        Err(InspectError::Write(error)) => Err(error),
+        outcome => {
+            *result = outcome;
+            Ok(())
         }
-    })?;
-    result.map_err(in_file(path))?;
-    Ok(Exit::Ok)
-}
-
-fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    writeln!(out)
-}
-
-/// Returns the text without characters that control a terminal, if standard output is one.
-fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> io::Result<()> {
-    if !terminal {
-        return json_line(out, value);
     }
-    writeln!(out, "{}", TerminalSafe(&serde_json::to_string(value)?))
 }
 
 fn summary(arguments: &Subject, quiet: Quiet) -> Result<Exit, Failure> {
@@ -116,9 +117,9 @@ fn summary(arguments: &Subject, quiet: Quiet) -> Result<Exit, Failure> {
         return commands::summarize_folder(path, arguments.json, quiet);
     }
     let show = |summary: &Summary| {
-        write_out(path, |out| match arguments.json {
+        write_styled(path, |out, style| match arguments.json {
             true => Ok(json_line(out, summary)?),
-            false => Ok(screen::summary::write(summary, Style::stdout(), out)?),
+            false => Ok(screen::summary::write(summary, style, out)?),
         })
     };
     if let Some(url) = crate::url(path) {
@@ -176,7 +177,6 @@ fn sections(one: &One) -> Result<Exit, Failure> {
 }
 
 fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let terminal = std::io::stdout().is_terminal();
     let name = arguments.name.as_deref();
     show(&arguments.one.block, |view, out| {
         if let Some(name) = name
@@ -185,7 +185,7 @@ fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Fai
         {
             tell_no_metric(view, name)?;
         }
-        Ok(write_metrics(view, name, arguments.one.json, terminal, out)?)
+        Ok(write_metrics(view, name, arguments.one.json, out)?)
     })
 }
 
@@ -202,7 +202,7 @@ fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
     let selection = Selection { kind: arguments.kind.map(Into::into), first: limit(arguments.first) };
     show(&arguments.one.block, |view, out| {
         Ok(table_entries(view, selection, &mut |entry| match arguments.one.json {
-            true => Ok(shown_json_line(out, &entry, terminal)?),
+            true => Ok(json_line(out, &entry)?),
             false => Ok(screen::tables::write(&entry, screen::most(terminal), out)?),
         })?)
     })
@@ -211,12 +211,15 @@ fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
 fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let first = limit(arguments.first);
-    show(&arguments.one.block, |view, out| {
+    let path = &arguments.one.block;
+    let block = open_block(path, Checks::Eager)?;
+    let view = &block.view();
+    write_styled(path, |out, style| {
         let plan = Plan::from_view(view)?;
         if arguments.one.json {
-            return Ok(plan_entries(view, &plan, first, &mut |entry| Ok(shown_json_line(out, &entry, terminal)?))?);
+            return Ok(plan_entries(view, &plan, first, &mut |entry| Ok(json_line(out, &entry)?))?);
         }
-        let mut screen = screen::plan::Screen::new(Style::stdout(), screen::most(terminal), out);
+        let mut screen = screen::plan::Screen::new(style, screen::most(terminal), out);
         Ok(plan_entries(view, &plan, first, &mut |entry| Ok(screen.write(&entry)?))?)
     })
 }

@@ -15,4 +15,5 @@ mod remap;
 mod report_command;
 mod support;
 mod tables;
+mod terminal_safety;
 mod top;

@@ -50,6 +50,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         2,
         "error: put files and options after the subcommand: chronoxide-compact plan blocks --job-series 5",
     ),
+    ("compact -q plan blocks", 2, "error: put files and options after the subcommand: chronoxide-compact plan ..."),
     // A selector as a file.
     (
         "inspect series up week.cx",

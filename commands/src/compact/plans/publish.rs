@@ -7,8 +7,7 @@ use chronoxide_text::human;
 use super::arguments::{CommitArguments, StatusArguments};
 use super::source;
 use crate::compact::failure::Error;
-use crate::style::Style;
-use crate::{Exit, Failure, Quiet, print, tell};
+use crate::{Exit, Failure, Quiet, json_line, print, print_styled, tell};
 
 pub(super) fn commit(arguments: &CommitArguments) -> Result<Exit, Failure> {
     let plan = source::read_plan(&arguments.plan)?;
@@ -35,7 +34,7 @@ pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Qui
             "outputs": committed.outputs,
             "deleted": committed.deleted,
         });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
     } else if !quiet.is_set() {
         let how = if committed.was_committed { "was committed before" } else { "committed" };
         let outputs = human::count_of(committed.outputs.len() as u64, "block");
@@ -82,12 +81,11 @@ pub(super) fn status(arguments: &StatusArguments) -> Result<Exit, Failure> {
         });
         let jobs: Vec<_> = jobs.collect();
         let json = serde_json::json!({ "plan": plan.id, "state": status.plan.name(), "jobs": jobs });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
         return Ok(Exit::Ok);
     }
-    let style = Style::stdout();
     let widest = plan.jobs.iter().map(|job| job.id.len()).max().unwrap_or(0).max(3);
-    print(|out| {
+    print_styled(|out, style| {
         let location = TerminalSafe(&plan.location);
         let done = if is_published { plan.jobs.len() } else { status.done() };
         writeln!(

@@ -15,7 +15,7 @@ use super::source;
 use crate::compact::blocks;
 use crate::compact::failure::Error;
 use crate::memory::default_limit;
-use crate::{Exit, Failure, HasExit, Interruption, Message, print, tell};
+use crate::{Exit, Failure, HasExit, Interruption, Message, json_line, print, tell};
 
 /// Cancels a job when the process is interrupted.
 struct Watch<'a>(&'a Interruption);
@@ -175,7 +175,7 @@ impl Runner<'_> {
                 "bytes_out": bytes,
                 "outputs": record.outputs,
             });
-            return match print(|out| writeln!(out, "{json}")) {
+            return match print(|out| json_line(out, &json)) {
                 Ok(()) => Exit::Ok,
                 Err(error) => {
                     tell(|out| writeln!(out, "chronoxide-compact: error: standard output: {}", Message(&error)));

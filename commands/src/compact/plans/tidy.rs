@@ -10,7 +10,7 @@ use chronoxide_text::human;
 use super::arguments::{CleanArguments, IndexArguments};
 use super::source;
 use crate::compact::failure::Error;
-use crate::{Exit, Failure, HasExit, Message, print, tell};
+use crate::{Exit, Failure, HasExit, Message, json_line, print, tell};
 
 pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
     let location = source::open(&arguments.location)?;
@@ -36,7 +36,7 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
             "kept": cleaned.kept,
             "failed": failed,
         });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
     } else if !arguments.quiet.is_set() {
         let count = |keys: &[String], what| human::count_of(keys.len() as u64, what);
         let (inputs, outputs) = (count(&cleaned.inputs, "input"), count(&cleaned.outputs, "unfinished output"));
@@ -63,7 +63,7 @@ pub(super) fn index(arguments: &IndexArguments) -> Result<Exit, Failure> {
             "read": manifest.len() - listing.from_manifest,
             "bytes": bytes,
         });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
     } else if !arguments.quiet.is_set() {
         let (blocks, bytes) = (human::count_of(manifest.len() as u64, "block"), human::bytes(bytes));
         let read = human::count((manifest.len() - listing.from_manifest) as u64);

@@ -7,9 +7,8 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use serde::Serialize;
 
 use super::inputs::Inputs;
-use crate::inspect::{json_line, screen};
-use crate::style::Style;
-use crate::{Exit, Failure, Quiet, print};
+use crate::inspect::screen;
+use crate::{Exit, Failure, Quiet, json_line, print_styled};
 
 /// The live blocks of a folder.
 #[derive(Debug, Serialize)]
@@ -85,9 +84,9 @@ pub(crate) fn summarize_folder(path: &Path, json: bool, quiet: Quiet) -> Result<
         time: start.zip(end).map(|(start, end)| times(TimeRange { start, end })),
         blocks,
     };
-    print(|out| match json {
+    print_styled(|out, style| match json {
         true => json_line(out, &summary),
-        false => screen::folder::write(&summary, Style::stdout(), out),
+        false => screen::folder::write(&summary, style, out),
     })?;
     Ok(inputs.exit())
 }

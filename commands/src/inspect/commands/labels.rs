@@ -1,16 +1,16 @@
 //! The commands `labels` and `values`.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use chronoxide_inspect::query::{Line, label_names, label_values};
-use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::Escaped;
 
 use super::arguments::{LabelsArguments, ValuesArguments, tell_unknown_label};
 use super::inputs::is_absent;
 use crate::inspect::worse;
-use crate::{Exit, Failure, Quiet, print, tell};
+use crate::{Exit, Failure, Quiet, json_line, print, tell};
 
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(quiet)?;
@@ -49,13 +49,8 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
 }
 
 fn write_lines(texts: &BTreeSet<&str>, json: bool, out: &mut dyn Write) -> io::Result<()> {
-    let terminal = io::stdout().is_terminal();
     for text in texts {
-        match (json, terminal) {
-            (false, _) => writeln!(out, "{}", Line(text))?,
-            (true, false) => writeln!(out, "{}", serde_json::to_string(text)?)?,
-            (true, true) => writeln!(out, "{}", TerminalSafe(&serde_json::to_string(text)?))?,
-        }
+        if json { json_line(out, text)? } else { writeln!(out, "{}", Line(text))? }
     }
     Ok(())
 }

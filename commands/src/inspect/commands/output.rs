@@ -7,7 +7,6 @@ use std::path::Path;
 
 use chronoxide_inspect::export::ExportError;
 use chronoxide_publish::{Disk, Existing, PublishError, publish};
-use chronoxide_text::escape::TerminalSafe;
 use crc32fast::Hasher;
 
 use crate::{Exit, Failure, HasExit, print};
@@ -61,18 +60,10 @@ pub(super) fn to_file(
     finish(result, published.map(drop).map_err(PublishError::<VerifyError>::into))
 }
 
-/// Writes to standard output. Characters that could control a terminal are escaped for one.
-pub(super) fn to_stdout(
-    is_terminal: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
-) -> Result<(), OutputError> {
+/// Writes to standard output.
+pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), OutputError> {
     let mut result = Ok(());
-    let printed =
-        print(
-            |out| {
-                if is_terminal { into_io(write(&mut Safe(out)), &mut result) } else { into_io(write(out), &mut result) }
-            },
-        );
+    let printed = print(|out| into_io(write(out), &mut result));
     finish(result, printed.map_err(Failure::from))
 }
 
@@ -122,26 +113,6 @@ impl<W: Write> Write for Summed<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-/// Writer of whole texts for a terminal.
-struct Safe<'a>(&'a mut dyn Write);
-
-impl Write for Safe<'_> {
-    /// Line feeds stay: rows end with them.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for line in String::from_utf8_lossy(bytes).split_inclusive('\n') {
-            match line.strip_suffix('\n') {
-                Some(line) => writeln!(self.0, "{}", TerminalSafe(line))?,
-                None => write!(self.0, "{}", TerminalSafe(line))?,
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
             to_file(file, existing, write)
         }
         // There is nothing to remove: a signal ends the process at once.
-        _ => to_stdout(is_terminal, write),
+        _ => to_stdout(write),
     };
     drop(bar);
     match outcome {

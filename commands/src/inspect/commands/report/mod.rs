@@ -15,9 +15,9 @@ use self::page::Page;
 use super::counting::Counting;
 use super::inputs::Inputs;
 use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
-use crate::inspect::{json_line, worse};
+use crate::inspect::worse;
 use crate::memory::default_limit;
-use crate::{Exit, Failure, Quiet, existing};
+use crate::{Exit, Failure, Quiet, existing, json_line};
 
 pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let is_terminal = io::stdout().is_terminal();
@@ -50,17 +50,12 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
         _ => report::report(&reported[0], &options)?,
     };
     drop(counting);
-    write(&report, arguments.json, file.zip(existing), is_terminal)?;
+    write(&report, arguments.json, file.zip(existing))?;
     Ok(exit)
 }
 
 /// Writes JSON or a page to a file or to standard output.
-fn write(
-    report: &Report,
-    is_json: bool,
-    file: Option<(&Path, chronoxide_publish::Existing)>,
-    is_terminal: bool,
-) -> Result<(), Failure> {
+fn write(report: &Report, is_json: bool, file: Option<(&Path, chronoxide_publish::Existing)>) -> Result<(), Failure> {
     let write = |out: &mut dyn Write| match is_json {
         true => Ok(json_line(out, report)?),
         false => Ok(write!(out, "{}", Page(report))?),
@@ -71,7 +66,7 @@ fn write(
             let _ = recover(&Disk, folder_of(file));
             to_file(file, existing, write)
         }
-        None => to_stdout(is_terminal, write),
+        None => to_stdout(write),
     };
     match written {
         Ok(()) => Ok(()),
