@@ -88,6 +88,8 @@ pub use mistake::mistyped_subcommand;
 pub(crate) use output::{is_screen_shared, json_line};
 pub use output::{print, print_styled, tell};
 pub use quiet::Quiet;
-pub use target::{existing, is_folder, is_folder_or_location, location_url, url};
+pub use target::{
+    existing, is_folder, is_folder_or_location, location_url, url, warn_of_block_extension, warn_of_extension,
+};
 pub use thread::can_start_thread;
 pub use upload::Upload;

@@ -56,7 +56,9 @@ use progress::Bar;
 use report::Statistics;
 use summary::Summary;
 
-use crate::{Exit, Failure, HasExit, Interruption, existing, is_folder_or_location, run, tell};
+use crate::{
+    Exit, Failure, HasExit, Interruption, existing, is_folder_or_location, run, tell, warn_of_block_extension,
+};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -82,6 +84,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         let refused = external_labels::refuse_different(inputs, labels, arguments.ignore_deletions);
         refused.map_err(|failure| found.with_archive_names_in(failure))?;
     }
+    warn_of_block_extension("chronoxide-ingest", &arguments.output);
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
     let output = Output::new(&arguments.output, arguments.force, memory_limit, statistics, interruption.clone())?;

@@ -74,6 +74,15 @@ impl Summary {
         for warning in &self.report.warnings {
             tell(|out| writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string())));
         }
+        // A typing error in the path of a folder, or an exporter that wrote nothing.
+        if self.series == 0 {
+            let written = match &*self.blocks {
+                [] => "no block was written".to_owned(),
+                [block] => format!("{} is an empty block", shown(&block.path)),
+                _ => "the blocks are empty".to_owned(),
+            };
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: the captures have no series: {written}"));
+        }
         // These have no warning of their own, and are in no summary if that is quiet.
         let skipped = &self.report.skipped;
         let skipped = list([
@@ -100,7 +109,12 @@ impl Display for TextSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Summary { report, .. } = self.summary;
         let summary = self.summary;
-        let mut heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
+        // In a folder the block is named after its id, which only this line tells.
+        let output = match &*summary.blocks {
+            [block] => &block.path,
+            _ => &summary.output,
+        };
+        let mut heading = format!("{}: {}", shown(output), counted(summary.series, "series", "series"));
         let blocks = match &*summary.blocks {
             [block] => [
                 (block.keysets, "keyset", "keysets"),

@@ -17,3 +17,4 @@ mod support;
 mod tables;
 mod terminal_safety;
 mod top;
+mod written;

@@ -9,7 +9,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::inspect::choices::ExportFormat;
 use crate::inspect::commands::arguments::Matching;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, warn_of_extension};
 
 pub(crate) const EXPORT: &str = "\
 Examples:
@@ -56,6 +56,20 @@ impl ExportArguments {
     /// Returns the file to write, or `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// Warns of an extension that is that of another format.
+    pub(super) fn warn_of_extension(&self, format: Format) {
+        let (what, extensions): (_, &[&str]) = match format {
+            Format::Parquet => ("a Parquet file", &["parquet"]),
+            Format::Arrow | Format::ArrowStream => ("an Arrow file", &["arrow", "ipc", "feather"]),
+            Format::Csv => ("a CSV file", &["csv"]),
+            Format::Jsonl => ("JSON lines", &["jsonl", "ndjson", "json"]),
+            _ => return,
+        };
+        if let Some(file) = self.file() {
+            warn_of_extension("chronoxide-inspect", file, what, extensions);
+        }
     }
 
     /// Returns the format, and checks that it can be written to the output.
