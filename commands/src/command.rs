@@ -11,6 +11,8 @@ use clap::{Command, Parser};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::file_limit::make_error_of_file_limit;
+use crate::help::grouped;
 use crate::message::Message;
 use crate::mistake::{correct_tip, misplaced_subcommand, mistyped_subcommand, with_negative_numbers};
 use crate::pages;
@@ -22,6 +24,7 @@ use crate::style::Style;
 /// A failure is one line on standard error with its causes: `chronoxide-inspect: error: ...`. If standard output is a
 /// pipe and its reader closed it, the command ends silently with [`Exit::Ok`].
 pub fn run<A: Parser>(main: impl FnOnce(A) -> Result<Exit, Failure>) -> ExitCode {
+    make_error_of_file_limit();
     let mut stdout = Stream { out: io::stdout(), style: Style::stdout() };
     let mut stderr = Stream { out: io::stderr(), style: Style::stderr() };
     match parse::<A>(std::env::args_os(), &mut stdout, &mut stderr) {
@@ -55,7 +58,7 @@ fn parse<A: Parser>(
 ) -> Result<A, Exit> {
     let command = with_negative_numbers(pages::with_options(A::command()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let matches = command.clone().try_get_matches_from(&arguments);
+    let matches = grouped(command.clone()).try_get_matches_from(&arguments);
     let parsed = matches.and_then(|matches| match pages::requested(&command, &matches) {
         Ok(None) => A::from_arg_matches(&matches).map(Ok),
         Ok(Some(page)) => Ok(Err(String::from_utf8_lossy(&page).into_owned())),
@@ -106,7 +109,7 @@ fn answer<A: Parser>(
 pub(crate) fn missing(command: &Command) -> String {
     let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let example = help.split_once("Examples:").and_then(|(_, examples)| examples.trim_start().lines().next());
-    format!("missing arguments; --help shows all of them, for example\n{}", example.unwrap_or_default())
+    format!("arguments are required; --help shows all of them, for example\n{}", example.unwrap_or_default())
 }
 
 /// Prints a usage error, help or version.

@@ -20,6 +20,8 @@
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
+//! | `file_limit` | SIGXFSZ: a file that exceeds the limit of the process is an error |
+//! | `help` | groups of subcommands in help |
 //! | `interruption` | [`Interruption`], SIGINT and SIGTERM |
 //! | `output` | [`print()`] and [`print_styled`] for standard output, with errors; [`tell`] for standard error |
 //! | `safe` | a writer that escapes what a terminal could interpret |
@@ -61,6 +63,8 @@ pub mod compact;
 mod download;
 mod exit;
 mod failure;
+mod file_limit;
+mod help;
 pub mod ingest;
 pub mod inspect;
 mod interruption;

@@ -74,7 +74,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let Memory { zstd_window, whole: memory_limit, .. } = memory;
     let options = options(&arguments, memory)?;
     let interruption = Interruption::watch()?;
-    let found = inputs::expand(&arguments.inputs, &interruption)?;
+    let mut found = inputs::expand(&arguments.inputs, &interruption)?;
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;
     let labels = path_labels::input_labels(&arguments, &found)?;
@@ -102,6 +102,9 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     }
     for (place, what) in &found.unread {
         ingest.skip_unknown_file(place, what);
+    }
+    for (path, source) in found.broken_links.drain(..) {
+        ingest.skip_failed_input(&IngestError::Open { input: path.display().to_string(), source });
     }
     let read = read_archives(&mut ingest, &found, arguments.skip_bad_records);
     let read = read.and_then(|()| read_inputs(&mut ingest, inputs.iter().zip(&labels), arguments.format, zstd_window));

@@ -6,6 +6,7 @@ use chronoxide_text::escape::Escaped;
 use clap::{Args, Parser, Subcommand};
 
 use crate::argument::count;
+use crate::help::DEVELOPERS;
 use crate::inspect::choices::Kind;
 use crate::inspect::commands::arguments::{
     CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SeriesArguments, VALUES,
@@ -120,11 +121,13 @@ pub(crate) enum Command {
     /// Show counts, times or outputs, and the size of each part; of a folder, its live blocks
     Summary(Subject),
     /// Show symbols, keys, tables with their rows, lists, keysets and series; of a remap, outputs and series
+    #[command(display_order = DEVELOPERS)]
     Dump(Show),
     /// Map refs of series through a compaction: the block and ref of each, or `gone`
     #[command(after_help = FOLLOW)]
     Follow(FollowArguments),
     /// List the sections of the file
+    #[command(display_order = DEVELOPERS)]
     Sections(One),
     /// List the series of blocks, one per line; --match selects some
     ///
@@ -187,14 +190,14 @@ pub(crate) enum Command {
     /// List type, unit and description of the metrics, one per line
     Metrics(MetricsArguments),
     /// List tables and list pools: keys, rows, bytes, columns and references
-    #[command(after_help = TABLES)]
+    #[command(after_help = TABLES, display_order = DEVELOPERS)]
     Tables(TablesArguments),
     /// Show the bytes that the planner saved, by keyset and in all
     ///
     /// The plain bytes of a keyset are those of its series as rows of value codes, in the row form of the block. Its
     /// factored bytes are those of its table's rows and anchors. Keysets are ordered by the bytes saved. Reads every
     /// label of every series.
-    #[command(after_help = PLAN)]
+    #[command(after_help = PLAN, display_order = DEVELOPERS)]
     Plan(PlanArguments),
     /// Check every rule of the format
     Verify(Many),

@@ -14,6 +14,7 @@ mod query;
 mod remap;
 mod report_command;
 mod support;
+mod system_limits;
 mod tables;
 mod terminal_safety;
 mod top;

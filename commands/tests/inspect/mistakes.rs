@@ -174,9 +174,9 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         "note: the block has no label \"jobb\"; did you mean \"job\"?",
     ),
     // No arguments: an example is the second line.
-    ("inspect", 2, "error: missing arguments; --help shows all of them, for example"),
-    ("ingest", 2, "error: missing arguments; --help shows all of them, for example"),
-    ("compact", 2, "error: missing arguments; --help shows all of them, for example"),
+    ("inspect", 2, "error: arguments are required; --help shows all of them, for example"),
+    ("ingest", 2, "error: arguments are required; --help shows all of them, for example"),
+    ("compact", 2, "error: arguments are required; --help shows all of them, for example"),
 ];
 
 const CAPTURE: &str = "error: metrics.jsonl: not a Chronoxide block: the magic bytes are missing; if it is a capture, \
