@@ -7,7 +7,7 @@ use chronoxide_text::escape::TerminalSafe;
 
 /// Error with its causes, each after a colon, unless the text before already ends with it.
 ///
-/// A file that is not a block may be a capture: only the commands know which of them reads it, so the hint is added here.
+/// A file that is not a block may be a capture. Only the commands know which of them reads it: the hint is added here.
 ///
 /// Errors quote paths and contents of files: characters that a terminal could interpret are escaped, and text after a
 /// line break is indented, so that it does not look like another message.

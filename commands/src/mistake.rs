@@ -48,7 +48,7 @@ pub(crate) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>)
     let is_short = |name: &&str| name.len() <= 4 * MAX_TYPED_LEN;
     let distance = |name: &str| {
         let name = name.to_lowercase();
-        // One letter has one other of the same length for each letter: that is no similarity.
+        // Every letter is one edit away from every other: that is not similar.
         let is_beginning = lower.len() >= 3 && name.starts_with(&lower);
         let edits = strsim::damerau_levenshtein(&lower, &name);
         ((edits <= most && edits < lower.chars().count()) || is_beginning).then_some(edits)

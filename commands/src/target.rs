@@ -49,7 +49,7 @@ fn refuse_url(output: &Path) -> Result<(), Failure> {
 const EXTENSIONS: [&str; 13] =
     ["arrow", "csv", "cx", "cxr", "feather", "htm", "html", "ipc", "json", "jsonl", "md", "ndjson", "parquet"];
 
-/// Warns if the name of an output promises another content: `-o week.parquet` of a block is no table.
+/// Warns if the name of an output promises another content, such as `-o week.parquet` of a block.
 pub fn warn_of_extension(program: &str, output: &Path, what: &str, expected: &[&str]) {
     let Some(extension) = output.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase) else {
         return;
@@ -71,7 +71,7 @@ pub fn warn_of_extension(program: &str, output: &Path, what: &str, expected: &[&
     });
 }
 
-/// What [`warn_of_extension`] calls the outputs of `chronoxide-ingest` and `chronoxide-compact`.
+/// Name of the outputs of `chronoxide-ingest` and `chronoxide-compact` in [`warn_of_extension`].
 const BLOCK: &str = "a block";
 
 /// Warns of an output that is a file with an extension that blocks do not have.

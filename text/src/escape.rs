@@ -7,8 +7,9 @@ use std::fmt::{self, Display, Write};
 
 /// Text in double quotes, with characters escaped that could control or confuse a terminal.
 ///
-/// Quotes and backslashes get a backslash. Characters that [`is_unsafe`] names become `\u` and four lowercase hex digits,
-/// those above U+FFFF two of these (a surrogate pair). Other characters are unchanged. The result is a JSON string.
+/// Quotes and backslashes get a backslash. Characters that [`is_unsafe`] names become `\u` and four lowercase hex
+/// digits, those above U+FFFF two of these (a surrogate pair). Other characters are unchanged. The result is a JSON
+/// string.
 ///
 /// ```
 /// use chronoxide_text::escape::Escaped;
@@ -104,8 +105,8 @@ fn is_escaped_in_dump(char: char) -> bool {
 ///
 /// These are control characters (U+0000 to U+001F, U+007F to U+009F), Unicode's `Default_Ignorable_Code_Point`,
 /// which includes all `Bidi_Control`s, the separators of lines and paragraphs (U+2028, U+2029), and the marks of
-/// annotations (U+FFF9 to U+FFFB). The list is short and nearly never grows, since Unicode reserves whole ranges: a test
-/// compares it with the tables of a library, which programs then need not carry.
+/// annotations (U+FFF9 to U+FFFB). The list is short and nearly never grows, since Unicode reserves whole ranges: a
+/// test compares it with the tables of a library, which programs then need not carry.
 #[must_use]
 pub fn is_unsafe(char: char) -> bool {
     // Most text is ASCII.

@@ -189,8 +189,8 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
         inputs.add(path, folder, None);
         return Ok(());
     }
-    // A link to a folder around itself has no end. The folder may be around another link on the way: f/g links to g, and
-    // g/f to f.
+    // A link to a folder around itself has no end. The folder may be around another link on the way: f/g links to g,
+    // and g/f to f.
     let leads_back = |target: PathBuf| {
         let mut around = path.ancestors().skip(1).map_while(|folder| match folder.as_os_str().is_empty() {
             true => Path::new(".").canonicalize().ok(),

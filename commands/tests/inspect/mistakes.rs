@@ -214,7 +214,7 @@ fn a_command_without_arguments_prints_two_lines_with_an_example_that_parses() {
     ] {
         let stderr = String::from_utf8(run_line(&folder, name).stderr).unwrap();
         assert_eq!(stderr.lines().skip(1).collect::<Vec<_>>(), [example]);
-        // The files do not exist: that is no usage error.
+        // The usage is right: only the files do not exist.
         let line = example.trim().trim_start_matches("chronoxide-");
         assert_eq!(run_line(&folder, line).status.code(), Some(1), "{line}");
     }

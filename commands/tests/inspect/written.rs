@@ -1,4 +1,4 @@
-//! What commands say about the files that they wrote.
+//! Messages of commands about the files that they wrote.
 
 use std::fs;
 use std::process::{Command, Output};

@@ -200,7 +200,7 @@ impl Inputs {
         self.is_one_file
     }
 
-    /// Repeats on a terminal that some blocks are missing, where the output may have pushed their errors off the screen.
+    /// Repeats on a terminal that some blocks are missing: the output may have pushed their errors off the screen.
     fn tell_scrolled(&self) {
         if self.exit.get() != Exit::Ok && !self.blocks.is_empty() && is_screen_shared() {
             let prefix = Style::stderr().bad("error:");
