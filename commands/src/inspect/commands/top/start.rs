@@ -99,7 +99,11 @@ mod tests {
             ),
             (Start::Labels { label: None }, "All > labels", None),
             (Start::Labels { label: Some("pod") }, "All > label pod", None),
-            (Start::Labels { label: Some("Pod") }, "All > labels", Some("no series has a label \"Pod\"")),
+            (
+                Start::Labels { label: Some("Pod") },
+                "All > labels",
+                Some("no series has a label \"Pod\"; did you mean \"pod\"?"),
+            ),
         ] {
             began(start, |browser, _| assert_eq!((path(browser).as_str(), browser.notice()), (expected, notice)));
         }
