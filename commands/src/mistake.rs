@@ -106,7 +106,7 @@ pub(crate) fn misplaced_subcommand(
     let (first, _) = arguments.split_first()?;
     let found = arguments.iter().position(is_subcommand)?;
     // Options that all subcommands have may come first: `-q series`.
-    if is_subcommand(first) || (first.as_encoded_bytes().starts_with(b"-") && !unknown.is_some_and(|at| at < found)) {
+    if is_subcommand(first) || (first.as_encoded_bytes().starts_with(b"-") && unknown.is_none_or(|at| at >= found)) {
         return None;
     }
     let others = arguments.iter().enumerate().filter(|(position, _)| *position != found).map(|(_, other)| other);
