@@ -22,7 +22,7 @@ run chronoxide-ingest testdata/captures/metrics.jsonl -o "$blocks/metrics.cx"
 run chronoxide-ingest testdata/captures/monday.series.jsonl -o "$blocks/monday.cx"
 run chronoxide-ingest testdata/captures/tuesday.series.jsonl -o "$blocks/tuesday.cx"
 run chronoxide-compact "$blocks/monday.cx" "$blocks/tuesday.cx" -o "$blocks/week.cx"
-run chronoxide-inspect "$blocks/week.cx" --first 3
+run chronoxide-inspect "$blocks/week.cx"
 run chronoxide-inspect series "$blocks/metrics.cx" --format prometheus --first 3
 run chronoxide-inspect values job "$blocks/week.cx" --match up
 run chronoxide-inspect cardinality "$blocks/week.cx" --first 3

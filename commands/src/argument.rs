@@ -37,6 +37,16 @@ pub fn positive<N: TryFrom<NonZeroU64>>(text: &str) -> Result<N, String> {
     number.ok_or_else(|| "expected a number of at least 1 that is not too large".to_owned())
 }
 
+/// Parses a number of at least 0.
+///
+/// # Errors
+/// The text is not such a number, or the number does not fit.
+pub fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let number = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
+    let most = u64::MAX >> (u64::BITS as usize).saturating_sub(8 * size_of::<N>());
+    number.ok_or_else(|| format!("expected a number from 0 to {most}"))
+}
+
 /// Parses a size in bytes: `4096`, `512KiB`, `64MiB`, `1GiB`.
 ///
 /// # Errors
@@ -88,6 +98,17 @@ mod tests {
             let error = positive::<NonZeroU32>(text).unwrap_err();
             assert_eq!(error, "expected a number of at least 1 that is not too large", "{text:?}");
         }
+    }
+
+    #[test]
+    fn counts_are_bounded_by_their_type() {
+        assert_eq!((count("0"), count("4294967295")), (Ok(0_u32), Ok(u32::MAX)));
+        assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
+        for text in ["-1", "4294967296", "", "1.5", "x"] {
+            assert_eq!(count::<u32>(text), Err("expected a number from 0 to 4294967295".to_owned()), "{text:?}");
+        }
+        let error = count::<u64>("99999999999999999999").unwrap_err();
+        assert_eq!(error, "expected a number from 0 to 18446744073709551615");
     }
 
     #[test]

@@ -3,16 +3,18 @@
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
-use chronoxide_text::escape::Escaped;
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use chronoxide_text::escape::{TerminalSafe, is_unsafe};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Parser};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::file_limit::make_error_of_file_limit;
+use crate::help::grouped;
 use crate::message::Message;
+use crate::mistake::{correct_tip, misplaced_subcommand, mistyped_subcommand, with_negative_numbers};
 use crate::pages;
 use crate::style::Style;
 
@@ -22,6 +24,7 @@ use crate::style::Style;
 /// A failure is one line on standard error with its causes: `chronoxide-inspect: error: ...`. If standard output is a
 /// pipe and its reader closed it, the command ends silently with [`Exit::Ok`].
 pub fn run<A: Parser>(main: impl FnOnce(A) -> Result<Exit, Failure>) -> ExitCode {
+    make_error_of_file_limit();
     let mut stdout = Stream { out: io::stdout(), style: Style::stdout() };
     let mut stderr = Stream { out: io::stderr(), style: Style::stderr() };
     match parse::<A>(std::env::args_os(), &mut stdout, &mut stderr) {
@@ -53,10 +56,9 @@ fn parse<A: Parser>(
     stdout: &mut Stream<impl Write>,
     stderr: &mut Stream<impl Write>,
 ) -> Result<A, Exit> {
-    let command = pages::with_options(A::command());
+    let command = with_negative_numbers(pages::with_options(A::command()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let first = arguments.get(1).cloned().unwrap_or_default();
-    let matches = command.clone().try_get_matches_from(arguments);
+    let matches = grouped(command.clone()).try_get_matches_from(&arguments);
     let parsed = matches.and_then(|matches| match pages::requested(&command, &matches) {
         Ok(None) => A::from_arg_matches(&matches).map(Ok),
         Ok(Some(page)) => Ok(Err(String::from_utf8_lossy(&page).into_owned())),
@@ -68,37 +70,58 @@ fn parse<A: Parser>(
             stdout.say(page);
             Err(Exit::Ok)
         }
-        // clap sees the options of an unknown subcommand first.
-        Err(error) if error.kind() == ErrorKind::UnknownArgument => match mistyped_subcommand::<A>(first.as_ref()) {
-            Some(failure) => Err(report(&name::<A>(), Err(failure), stderr)),
-            None => Err(refuse::<A>(&error, stdout, stderr)),
-        },
-        Err(error) => Err(refuse::<A>(&error, stdout, stderr)),
+        Err(error) => Err(answer::<A>(error, &command, arguments.get(1..).unwrap_or_default(), stdout, stderr)),
     }
 }
 
-/// Returns the error of a first argument that is neither a file nor a URL, but similar to a subcommand: as similar as
-/// clap requires for a suggestion.
-#[must_use]
-pub fn mistyped_subcommand<A: CommandFactory>(first: &Path) -> Option<Failure> {
-    let shown = first.display().to_string();
-    if shown.starts_with('-') || shown.contains(['.', '/', '\\']) || first.symlink_metadata().is_ok() {
-        return None;
+/// Answers arguments that clap refuses, or a request for help. clap does not see that a subcommand is mistyped or comes
+/// after its files: it reports what is missing or too much then.
+fn answer<A: Parser>(
+    mut error: clap::Error,
+    command: &Command,
+    arguments: &[OsString],
+    stdout: &mut Stream<impl Write>,
+    stderr: &mut Stream<impl Write>,
+) -> Exit {
+    let failure = match (error.kind(), arguments.first()) {
+        (ErrorKind::MissingRequiredArgument, None) => Some(Failure::new(Exit::Usage, missing(command))),
+        (ErrorKind::MissingRequiredArgument, Some(_)) => misplaced_subcommand(command, arguments, None),
+        (ErrorKind::UnknownArgument, Some(first)) => {
+            correct_tip(&mut error, command, arguments);
+            let unknown = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(unknown)) => {
+                    arguments.iter().position(|argument| argument == unknown.as_str())
+                }
+                _ => None,
+            };
+            mistyped_subcommand::<A>(first.as_ref()).or_else(|| misplaced_subcommand(command, arguments, unknown))
+        }
+        _ => None,
+    };
+    match failure {
+        Some(failure) => report(command.get_name(), Err(failure), stderr),
+        None => refuse::<A>(&error, stdout, stderr),
     }
-    let names = A::command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
-    if names.contains(&shown) {
-        return None;
-    }
-    let near = names.into_iter().map(|name| (strsim::jaro(&shown, &name), name));
-    let near = near.filter(|(nearness, _)| *nearness > 0.7).max_by(|left, right| left.0.total_cmp(&right.0));
-    let message = |name| format!("unrecognized subcommand {}; did you mean `{name}`?", Escaped(&shown));
-    near.map(|(_, name)| Failure::new(Exit::Usage, message(name)))
+}
+
+/// Returns the message for a command without arguments, with the first of the examples in its help on a line of its
+/// own.
+pub(crate) fn missing(command: &Command) -> String {
+    let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
+    let example = help.split_once("Examples:").and_then(|(_, examples)| examples.trim_start().lines().next());
+    format!("arguments are required; --help shows all of them, for example\n{}", example.unwrap_or_default())
 }
 
 /// Prints a usage error, help or version.
 fn refuse<A: Parser>(error: &clap::Error, stdout: &mut Stream<impl Write>, stderr: &mut Stream<impl Write>) -> Exit {
     let rendered = error.render();
-    let text = |style: Style| style.choose(rendered.ansi().to_string(), rendered.to_string());
+    let plain = rendered.to_string();
+    // Colours are left out if the text quotes an argument that a terminal could interpret.
+    let has_unsafe = plain.chars().any(|char| char != '\n' && is_unsafe(char));
+    let text = |style: Style| match has_unsafe {
+        true => plain.split('\n').map(|line| TerminalSafe(line).to_string()).collect::<Vec<_>>().join("\n"),
+        false => style.choose(rendered.ansi().to_string(), plain.clone()),
+    };
     if !error.use_stderr() {
         stdout.say(text(stdout.style));
         return Exit::Ok;

@@ -15,12 +15,16 @@
 //! | `layout` | [`Layout`], the argument `--layout` |
 //! | `target` | [`url`] of a path; [`existing`], [`is_folder`] and others, checks of output paths |
 //! | `upload` | [`Upload`], outputs that go to an object store |
-//! | `command` | [`run`], arguments to exit code; [`mistyped_subcommand`] |
+//! | `command` | [`run`], arguments to exit code |
+//! | `mistake` | mistakes in arguments, and what was probably meant; [`mistyped_subcommand`] |
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
+//! | `file_limit` | SIGXFSZ: a file that exceeds the limit of the process is an error |
+//! | `help` | groups of subcommands in help |
 //! | `interruption` | [`Interruption`], SIGINT and SIGTERM |
-//! | `output` | [`print()`] for standard output, with errors; [`tell`] for standard error |
+//! | `output` | [`print()`] and [`print_styled`] for standard output, with errors; [`tell`] for standard error |
+//! | `safe` | a writer that escapes what a terminal could interpret |
 //! | [`argument`] | parsers of arguments: sizes, times, durations |
 //! | `download` | [`fetch_url`], and progress of downloads ([`show_downloads`]) |
 //! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
@@ -59,29 +63,37 @@ pub mod compact;
 mod download;
 mod exit;
 mod failure;
+mod file_limit;
+mod help;
 pub mod ingest;
 pub mod inspect;
 mod interruption;
 mod layout;
 pub mod memory;
 mod message;
+mod mistake;
 mod output;
 mod pages;
 mod quiet;
+mod safe;
 pub mod style;
 mod target;
 mod thread;
 mod upload;
 
-pub use command::{mistyped_subcommand, run};
+pub use command::run;
 pub use download::{fetch_url, show_downloads};
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
 pub use layout::Layout;
 pub use message::Message;
-pub use output::{print, tell};
+pub use mistake::mistyped_subcommand;
+pub(crate) use output::{is_screen_shared, json_line};
+pub use output::{print, print_styled, tell};
 pub use quiet::Quiet;
-pub use target::{existing, is_folder, is_folder_or_location, location_url, url};
+pub use target::{
+    existing, is_folder, is_folder_or_location, location_url, url, warn_of_block_extension, warn_of_extension,
+};
 pub use thread::can_start_thread;
 pub use upload::Upload;

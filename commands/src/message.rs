@@ -1,11 +1,13 @@
 //! Errors and their causes as one line.
 
 use std::error::Error;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
-use chronoxide_text::escape::is_unsafe;
+use chronoxide_text::escape::TerminalSafe;
 
 /// Error with its causes, each after a colon, unless the text before already ends with it.
+///
+/// A file that is not a block may be a capture. Only the commands know which of them reads it: the hint is added here.
 ///
 /// Errors quote paths and contents of files: characters that a terminal could interpret are escaped, and text after a
 /// line break is indented, so that it does not look like another message.
@@ -23,15 +25,26 @@ impl Display for Message<'_> {
             }
             cause = error.source();
         }
-        for char in text.trim_end().chars() {
-            match char {
-                '\n' => f.write_str("\n    ")?,
-                _ if is_unsafe(char) => write!(f, "\\u{:04x}", u32::from(char))?,
-                _ => f.write_char(char)?,
-            }
+        if is_no_block(self.0) {
+            text.push_str("; if it is a capture, `chronoxide-ingest` makes a block of it");
+        }
+        for (number, line) in text.trim_end().split('\n').enumerate() {
+            write!(f, "{}{}", if number > 0 { "\n    " } else { "" }, TerminalSafe(line))?;
         }
         Ok(())
     }
+}
+
+/// Returns true if the cause is a file that is not a block.
+fn is_no_block(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(chronoxide_format::Error::NotABlock) = error.downcast_ref() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use chronoxide_publish::{Existing, PublishError};
 use chronoxide_store::{BLOCK_SUFFIX, Location};
+use chronoxide_text::escape::TerminalSafe;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::tell;
 
 /// Returns the path as a URL, or `None` if it is not one.
 #[must_use]
@@ -41,6 +43,42 @@ fn refuse_url(output: &Path) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, format!("{}: {reason}", output.display())));
     }
     Ok(())
+}
+
+/// Extensions of files that the commands read or write.
+const EXTENSIONS: [&str; 13] =
+    ["arrow", "csv", "cx", "cxr", "feather", "htm", "html", "ipc", "json", "jsonl", "md", "ndjson", "parquet"];
+
+/// Warns if the name of an output promises another content, such as `-o week.parquet` of a block.
+pub fn warn_of_extension(program: &str, output: &Path, what: &str, expected: &[&str]) {
+    let Some(extension) = output.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase) else {
+        return;
+    };
+    if expected.contains(&extension.as_str()) || !EXTENSIONS.contains(&extension.as_str()) {
+        return;
+    }
+    let (path, usual) = (output.display().to_string(), expected.first().copied().unwrap_or_default());
+    let path = TerminalSafe(&path);
+    let hint = match (what, extension.as_str()) {
+        (BLOCK, "arrow" | "csv" | "feather" | "ipc" | "json" | "jsonl" | "ndjson" | "parquet") => {
+            "; `chronoxide-inspect export` makes tables of blocks"
+        }
+        (BLOCK, "htm" | "html") => "; `chronoxide-inspect report` makes pages of blocks",
+        _ => "",
+    };
+    tell(|out| {
+        writeln!(out, "{program}: warning: {path}: the file is {what}, whose name usually ends with .{usual}{hint}")
+    });
+}
+
+/// Name of the outputs of `chronoxide-ingest` and `chronoxide-compact` in [`warn_of_extension`].
+const BLOCK: &str = "a block";
+
+/// Warns of an output that is a file with an extension that blocks do not have.
+pub fn warn_of_block_extension(program: &str, output: &Path) {
+    if !is_folder_or_location(output) {
+        warn_of_extension(program, output, BLOCK, &["cx"]);
+    }
 }
 
 /// Returns how to treat an existing file at `output`, and refuses early what publishing would refuse after the work.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use chronoxide_format::metadata::{MetricMetadata, Temporality};
 use chronoxide_format::view::BlockView;
-use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::Escaped;
 use serde::Serialize;
 
 use crate::DumpError;
@@ -42,8 +42,7 @@ impl MetricEntry<'_> {
 }
 
 /// Writes the metadata of all metrics of a block, or of the metric with one name: one line per row, as words or as a
-/// JSON object. Unknown values are omitted. For a terminal, control characters are written as `\u` and four
-/// hexadecimal digits, in JSON too.
+/// JSON object. Unknown values are omitted.
 ///
 /// # Errors
 /// Returns an error if the block is damaged or writing fails.
@@ -51,7 +50,6 @@ pub fn write_metrics(
     view: &BlockView<'_>,
     name: Option<&str>,
     json: bool,
-    terminal: bool,
     out: &mut dyn Write,
 ) -> Result<(), DumpError> {
     let metrics = view.metric_metadata()?;
@@ -62,8 +60,8 @@ pub fn write_metrics(
     for row in rows {
         let metadata = row?;
         if json {
-            let line = serde_json::to_string(&MetricEntry::from(metadata)).map_err(std::io::Error::from)?;
-            if terminal { writeln!(out, "{}", TerminalSafe(&line))? } else { writeln!(out, "{line}")? }
+            serde_json::to_writer(&mut *out, &MetricEntry::from(metadata)).map_err(std::io::Error::from)?;
+            writeln!(out)?;
         } else {
             words(&metadata, out)?;
         }

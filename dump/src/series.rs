@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use chronoxide_format::SeriesRef;
 use chronoxide_format::view::BlockView;
-use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::Escaped;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::DumpError;
@@ -21,8 +21,8 @@ pub enum Format {
     Prometheus,
 }
 
-/// Writes the first series of a block, or all of them. Holds one line in memory. For a terminal, control characters
-/// are written as `\u` and four hexadecimal digits, in every format.
+/// Writes the first series of a block, or all of them. Holds one line in memory. JSON and Prometheus's notation have
+/// control characters as they are: a terminal needs them escaped.
 ///
 /// # Errors
 /// Returns an error if the block is damaged or writing fails.
@@ -30,11 +30,10 @@ pub fn write_series(
     view: &BlockView<'_>,
     format: Format,
     first: Option<usize>,
-    terminal: bool,
     out: &mut dyn Write,
 ) -> Result<(), DumpError> {
     let text = view.text()?;
-    let mut writer = SeriesWriter::new(format, terminal);
+    let mut writer = SeriesWriter::new(format);
     let mut labels = Vec::new();
     for series in view.series_iter().take(first.unwrap_or(usize::MAX)) {
         let series = series?;
@@ -51,16 +50,14 @@ pub fn write_series(
 #[derive(Debug)]
 pub struct SeriesWriter {
     format: Format,
-    terminal: bool,
     line: Vec<u8>,
 }
 
 impl SeriesWriter {
-    /// Creates a writer. For a terminal, control characters are written as `\u` and four hexadecimal digits, in every
-    /// format.
+    /// Creates a writer.
     #[must_use]
-    pub const fn new(format: Format, terminal: bool) -> Self {
-        Self { format, terminal, line: Vec::new() }
+    pub const fn new(format: Format) -> Self {
+        Self { format, line: Vec::new() }
     }
 
     /// Writes `before`, the labels, and the end of the line. [`Format::Table`] begins with the ref, if it is given.
@@ -81,11 +78,8 @@ impl SeriesWriter {
             Format::SeriesJson => series_json(labels, &mut self.line)?,
             Format::Prometheus => prometheus(labels, &mut self.line)?,
         }
-        match std::str::from_utf8(&self.line) {
-            Ok(line) if self.terminal => write!(out, "{}", TerminalSafe(line))?,
-            _ => out.write_all(&self.line)?,
-        }
-        writeln!(out)
+        self.line.push(b'\n');
+        out.write_all(&self.line)
     }
 }
 

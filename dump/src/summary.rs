@@ -13,6 +13,8 @@ pub struct Summary {
     pub block_id: String,
     /// Length of the file in bytes.
     pub bytes: u64,
+    /// Layout as `--layout` names it: `fixed`, `bitpacked` or `factored`.
+    pub layout: &'static str,
     /// Form of the rows: `fixedwidth` or `bitpacked`.
     pub rows: &'static str,
     /// The version of the planner that chose the tables; 0 for none.
@@ -86,6 +88,9 @@ pub struct KeySummary {
     pub values: u32,
 }
 
+/// Layout of blocks whose tables a planner chose.
+pub const FACTORED: &str = "factored";
+
 /// Number of keys in a summary.
 const TOP_KEYS: usize = 5;
 
@@ -104,6 +109,7 @@ impl Summary {
         Ok(Self {
             block_id: view.block_id().to_string(),
             bytes: view.bytes().len() as u64,
+            layout: layout(meta.row_form(), meta.planner_version()),
             rows: meta.row_form().map_or("unknown", RowForm::name),
             planner_version: meta.planner_version(),
             time: meta.time().map(times),
@@ -132,6 +138,16 @@ impl Summary {
     #[must_use]
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
+    }
+}
+
+/// Returns the name of a layout. A planner chose the tables of a factored block, even if it found none to share.
+fn layout(form: Option<RowForm>, planner_version: u32) -> &'static str {
+    match form {
+        _ if planner_version > 0 => FACTORED,
+        Some(RowForm::FixedWidth) => "fixed",
+        Some(RowForm::BitPacked) => "bitpacked",
+        None => "unknown",
     }
 }
 

@@ -59,3 +59,21 @@ fi
 sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@PRIVATE@|$private|" "$here/chronoxide.pc.in" \
     >"$lib/pkgconfig/chronoxide.pc"
 echo "installed chronoxide $version below ${DESTDIR:-}$prefix"
+[ -z "${DESTDIR:-}" ] || exit 0
+# A program that links the shared library also needs the loader to find it.
+case $(uname -s) in
+Darwin) search=DYLD_LIBRARY_PATH ;;
+*) search=LD_LIBRARY_PATH ;;
+esac
+cat <<EOF
+The loader must find the shared library when a program starts. Choose one:
+  for one shell        export $search=$prefix/lib
+  in the program       cc ... \$(pkg-config --libs chronoxide) -Wl,-rpath,$prefix/lib
+EOF
+if [ "$search" = LD_LIBRARY_PATH ]; then
+    echo "  for all programs     add $prefix/lib to /etc/ld.so.conf.d/chronoxide.conf, then run ldconfig (both as root)"
+fi
+case $prefix in
+/usr | /usr/local) ;;
+*) echo "pkg-config finds it with PKG_CONFIG_PATH=$prefix/lib/pkgconfig" ;;
+esac

@@ -20,6 +20,14 @@ pub enum StoreError {
         /// The object.
         object: String,
     },
+    /// A symbolic link of a folder leads to no file, or to itself.
+    #[error("{object}: a link that leads to no file")]
+    BrokenLink {
+        /// The link.
+        object: String,
+        /// Error of following it.
+        source: io::Error,
+    },
     /// The bucket or the folder of a location does not exist.
     #[error("{location}: no such bucket or folder")]
     NoLocation {

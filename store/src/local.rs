@@ -46,11 +46,26 @@ impl Local {
                     self.walk(&format!("{key}/"), deep, found)?
                 }
                 Ok(metadata) if metadata.is_file() => found.push(object(key, &metadata)),
+                // A link that leads nowhere: reading it gives the error, so that the block behind it is missed.
+                Err(_) if is_link(&self.file(&key)) => {
+                    let link = fs::symlink_metadata(self.file(&key)).map_err(failed)?;
+                    found.push(object(key, &link));
+                }
                 // Deleted since the listing, or neither a file nor a folder.
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Returns the error of reading an object. That of a link which leads nowhere will not pass, and the object was not
+    /// deleted either: it costs this object, not the listing.
+    fn cannot_read(&self, key: &str, source: io::Error) -> StoreError {
+        let (file, object) = (self.file(key), self.name(key));
+        if is_link(&file) && fs::metadata(&file).is_err() {
+            return StoreError::BrokenLink { object, source };
+        }
+        StoreError::io(object, "read", source)
     }
 
     fn read_some(&self, read: &RangedRead) -> io::Result<Vec<Bytes>> {
@@ -186,7 +201,7 @@ impl Storage for Local {
     }
 
     fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        let failed = |source| StoreError::io(self.name(key), "read", source);
+        let failed = |source| self.cannot_read(key, source);
         let mut file = File::open(self.file(key)).map_err(failed)?;
         check_read_len(file.metadata().map_err(failed)?.len(), || self.name(key))?;
         let mut bytes = Vec::new();
@@ -196,7 +211,7 @@ impl Storage for Local {
 
     fn read_ranges(&self, reads: Vec<RangedRead>, sink: ReadSink<'_>) {
         for (place, read) in reads.iter().enumerate() {
-            let result = self.read_some(read).map_err(|source| StoreError::io(self.name(&read.key), "read", source));
+            let result = self.read_some(read).map_err(|source| self.cannot_read(&read.key, source));
             if !sink(place, result) {
                 break;
             }
@@ -204,7 +219,7 @@ impl Storage for Local {
     }
 
     fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), StoreError> {
-        let failed = |source| StoreError::io(self.name(key), "read", source);
+        let failed = |source| self.cannot_read(key, source);
         let mut file = File::open(self.file(key)).map_err(failed)?;
         let copied = io::copy(&mut file, out).map_err(failed)?;
         if copied == byte_len {

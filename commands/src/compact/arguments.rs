@@ -9,12 +9,13 @@ use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
 use chronoxide_publish::{Disk, make_folder};
 use chronoxide_select::Selector;
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory, Parser, ValueEnum};
 
 use crate::argument::{external_label, instant, pair, positive, size};
 use crate::compact::failure::usage;
 use crate::compact::plans::Command;
 use crate::memory::default_limit;
+use crate::mistake::misplaced_subcommand;
 use crate::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
 
 /// Merges blocks into fewer files, with each series once
@@ -223,6 +224,20 @@ impl Arguments {
     /// Refuses options that would have no effect.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if let Some(failure) = self.inputs.first().and_then(|first| mistyped_subcommand::<Self>(first)) {
+            return Err(failure);
+        }
+        // clap takes a subcommand after an option for an input.
+        let first = self.inputs.first().filter(|first| first.symlink_metadata().is_err());
+        if let Some(name) = first
+            && Self::command().find_subcommand(name).is_some()
+        {
+            return Err(usage(format!(
+                "put files and options after the subcommand: chronoxide-compact {} ...",
+                name.display()
+            )));
+        }
+        let inputs: Vec<_> = self.inputs.iter().map(|input| input.clone().into_os_string()).collect();
+        if let Some(failure) = misplaced_subcommand(&Self::command(), &inputs, None) {
             return Err(failure);
         }
         if self.shard_by.is_some() && self.shards.is_none() && self.shard.is_none() {

@@ -16,7 +16,7 @@ use crate::compact::deletion;
 use crate::compact::failure::{Error, usage};
 use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
-use crate::{Exit, Failure, Upload, existing, is_folder_or_location, location_url, tell, url};
+use crate::{Exit, Failure, Upload, existing, is_folder_or_location, location_url, tell, url, warn_of_block_extension};
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
     let names_folder = |input: &&PathBuf| input.as_os_str().as_encoded_bytes().ends_with(b"/") && !input.exists();
@@ -38,6 +38,10 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         return Err(usage("--dry-run needs a folder: named files are merged as given"));
     }
     let Some(output) = &arguments.output else {
+        // A capture needs another command rather than another option.
+        for input in arguments.inputs.iter().filter(|input| url(input).is_none()) {
+            blocks::map(input)?;
+        }
         return Err(usage("missing --output: the block to write, or a folder for several"));
     };
     if arguments.delete_inputs && arguments.inputs.iter().chain([output]).any(|path| url(path).is_some()) {
@@ -45,6 +49,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
             "--delete-inputs needs files of this machine; compact a whole location instead (s3://BUCKET/PREFIX/)",
         ));
     }
+    warn_of_block_extension("chronoxide-compact", output);
     let upload = Upload::begin(output, arguments.force)?;
     let is_folder = is_folder_or_location(output);
     let local = upload.as_ref().map(Upload::path);

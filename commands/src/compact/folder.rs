@@ -20,7 +20,7 @@ use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
 use crate::compact::{blocks, strategy_text};
 use crate::style::Style;
-use crate::{Exit, Failure, HasExit, Message, print, tell};
+use crate::{Exit, Failure, HasExit, Message, json_line, print, print_styled, tell};
 
 /// Deletions of inputs in a run, at most, but for one.
 const BATCHES: u64 = 8;
@@ -142,9 +142,9 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
 /// Prints which blocks are to be merged, and why.
 pub(crate) fn show_strategy(strategy: &Strategy<'_>, is_json: bool) -> Result<(), Failure> {
     if is_json {
-        print(|out| writeln!(out, "{}", serde_json::json!(strategy)))?;
+        print(|out| json_line(out, strategy))?;
     } else {
-        print(|out| strategy_text::write(strategy, Style::stdout(), out))?;
+        print_styled(|out, style| strategy_text::write(strategy, style, out))?;
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ use arguments::Arguments;
 use failure::Error;
 use progress::Bar;
 
-use crate::{Exit, Failure, Interruption, location_url, print, run, tell, url};
+use crate::{Exit, Failure, Interruption, json_line, location_url, print, run, tell, url};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -56,7 +56,7 @@ fn end_soon_after(interruption: &Interruption) {
 /// Prints that the run was interrupted. Completed merges were reported before.
 fn tell_interrupted(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
-        print(|out| writeln!(out, "{}", serde_json::json!({ "interrupted": true })))?;
+        print(|out| json_line(out, &serde_json::json!({ "interrupted": true })))?;
     }
     tell(|out| writeln!(out, "{INTERRUPTED}"));
     Ok(())

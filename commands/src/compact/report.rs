@@ -12,7 +12,7 @@ use chronoxide_text::human;
 
 use crate::compact::arguments::Arguments;
 use crate::compact::blocks;
-use crate::{print, tell};
+use crate::{json_line, print, tell};
 
 /// A published output.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Report {
     pub(crate) fn show(&self, arguments: &Arguments) -> io::Result<()> {
         if arguments.json {
             let report = self.json(arguments);
-            return print(|out| writeln!(out, "{report}"));
+            return print(|out| json_line(out, &report));
         }
         if !arguments.quiet.is_set() {
             tell(|out| self.write(out));

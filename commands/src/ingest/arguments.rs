@@ -9,7 +9,7 @@ use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use jiff::SignedDuration;
 
-use crate::argument::{external_label, instant, pair, positive, size};
+use crate::argument::{count, external_label, instant, pair, positive, size};
 use crate::ingest::path_labels::PathLabel;
 use crate::{Exit, Failure, Layout, Quiet};
 
@@ -80,11 +80,11 @@ pub(crate) struct Arguments {
     pub(crate) max_series_per_block: Option<NonZeroU32>,
 
     /// Maximum number of windows; guards against wrong timestamps, which would produce a block each
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_WINDOWS, help_heading = "Cutting")]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_WINDOWS, value_parser = count::<usize>, help_heading = "Cutting")]
     pub(crate) max_windows: usize,
 
     /// Maximum number of blocks to write
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_BLOCKS, help_heading = "Cutting")]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_BLOCKS, value_parser = count::<u64>, help_heading = "Cutting")]
     pub(crate) max_blocks: u64,
 
     /// Maximum memory to use, such as 512MiB. Near the limit, a new block begins; if the output is a file, the blocks
@@ -244,6 +244,11 @@ impl FormatChoice {
 
 /// Parses a duration such as `1h` or `90m`.
 fn window(text: &str) -> Result<NonZeroU64, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && text.bytes().any(|byte| byte != b'0') {
+        return Err(format!("a duration has a unit, such as {text}h or {text}m"));
+    }
+    let text = if is_number { "0s" } else { text };
     let duration: SignedDuration = text.parse().map_err(|_| "expected a duration, such as 1h or 30m".to_owned())?;
     let nanoseconds = u64::try_from(duration.as_nanos()).ok().and_then(NonZeroU64::new);
     nanoseconds.ok_or_else(|| "the window must be longer than zero and shorter than 584 years".to_owned())

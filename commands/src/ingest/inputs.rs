@@ -39,6 +39,8 @@ pub(crate) struct Inputs {
     pub(crate) archives: Vec<Archive>,
     /// Objects that are not inputs: where, and what.
     pub(crate) unread: Vec<(PathBuf, String)>,
+    /// Links that lead nowhere, found by patterns.
+    pub(crate) broken_links: Vec<(PathBuf, std::io::Error)>,
 }
 
 impl Inputs {
@@ -131,12 +133,22 @@ fn matches(pattern: &str, interruption: &Interruption, inputs: &mut Inputs) -> R
         glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
     for path in paths {
         let path = path.map_err(|error| Failure::new(Exit::Io, error))?;
+        // Unlike an argument, it was not asked for by name.
+        if path.is_symlink()
+            && let Err(error) = fs::metadata(&path)
+        {
+            inputs.broken_links.push((path, error));
+            continue;
+        }
         let first = inputs.all.len();
         list(&path, None, Some(interruption), inputs)?;
         let wildcards = path_labels::wildcards(pattern, &path);
         inputs.all.iter_mut().skip(first).for_each(|input| input.wildcards.clone_from(&wildcards));
     }
     if inputs.all.len() == before {
+        if let Some((path, error)) = inputs.broken_links.first() {
+            return Err(Failure::new(Exit::Io, format!("{}: cannot open: {error}", path.display())));
+        }
         return Err(Failure::new(Exit::Io, format!("{pattern}: no file matches")));
     }
     Ok(())
@@ -177,8 +189,15 @@ fn list(path: &Path, folder: Option<&Path>, unpack: Option<&Interruption>, input
         inputs.add(path, folder, None);
         return Ok(());
     }
-    // A link to a folder around itself has no end.
-    let leads_back = |target: PathBuf| path.parent()?.canonicalize().ok().map(|parent| parent.starts_with(target));
+    // A link to a folder around itself has no end. The folder may be around another link on the way: f/g links to g,
+    // and g/f to f.
+    let leads_back = |target: PathBuf| {
+        let mut around = path.ancestors().skip(1).map_while(|folder| match folder.as_os_str().is_empty() {
+            true => Path::new(".").canonicalize().ok(),
+            false => folder.canonicalize().ok(),
+        });
+        Some(around.any(|folder| folder.starts_with(&target)))
+    };
     if folder.is_some() && path.is_symlink() && path.canonicalize().ok().and_then(leads_back) == Some(true) {
         let name = path.display().to_string();
         tell(|out| {

@@ -29,7 +29,7 @@ mod report;
 mod summary;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,7 +56,9 @@ use progress::Bar;
 use report::Statistics;
 use summary::Summary;
 
-use crate::{Exit, Failure, HasExit, Interruption, existing, is_folder_or_location, run};
+use crate::{
+    Exit, Failure, HasExit, Interruption, existing, is_folder_or_location, run, tell, warn_of_block_extension,
+};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -72,7 +74,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let Memory { zstd_window, whole: memory_limit, .. } = memory;
     let options = options(&arguments, memory)?;
     let interruption = Interruption::watch()?;
-    let found = inputs::expand(&arguments.inputs, &interruption)?;
+    let mut found = inputs::expand(&arguments.inputs, &interruption)?;
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;
     let labels = path_labels::input_labels(&arguments, &found)?;
@@ -82,6 +84,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         let refused = external_labels::refuse_different(inputs, labels, arguments.ignore_deletions);
         refused.map_err(|failure| found.with_archive_names_in(failure))?;
     }
+    warn_of_block_extension("chronoxide-ingest", &arguments.output);
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
     let output = Output::new(&arguments.output, arguments.force, memory_limit, statistics, interruption.clone())?;
@@ -99,6 +102,9 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     }
     for (place, what) in &found.unread {
         ingest.skip_unknown_file(place, what);
+    }
+    for (path, source) in found.broken_links.drain(..) {
+        ingest.skip_failed_input(&IngestError::Open { input: path.display().to_string(), source });
     }
     let read = read_archives(&mut ingest, &found, arguments.skip_bad_records);
     let read = read.and_then(|()| read_inputs(&mut ingest, inputs.iter().zip(&labels), arguments.format, zstd_window));
@@ -316,7 +322,7 @@ fn tell_interrupted(count: usize, arguments: &Arguments) {
         1 => format!("1 block was written to {output}"),
         count => format!("{} blocks were written to {output}", human::count(count as u64)),
     };
-    let _ = writeln!(std::io::stderr(), "chronoxide-ingest: interrupted; {written}");
+    tell(|out| writeln!(out, "chronoxide-ingest: interrupted; {written}"));
 }
 
 /// Reports the number of blocks written before an error.
@@ -326,7 +332,7 @@ fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
         let (blocks, output) =
             (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
         let were = if count == 1 { "was" } else { "were" };
-        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before the error");
+        tell(|out| writeln!(out, "chronoxide-ingest: {blocks} {were} written to {output} before the error"));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use chronoxide_ingest::Progress;
+use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -31,8 +32,7 @@ impl Bar {
         }
         if self.input != progress.input {
             progress.input.clone_into(&mut self.input);
-            let name: String = self.input.chars().filter(|char| !char.is_control()).collect();
-            self.bar.set_prefix(name);
+            self.bar.set_prefix(TerminalSafe(&self.input).to_string());
             self.bar.reset_eta();
             match progress.position.file_len() {
                 Some(len) => {

@@ -1,7 +1,6 @@
 //! Summary of a run, as text and as JSON.
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
 
 use chronoxide_ingest::Report;
 use chronoxide_text::escape::Escaped;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use crate::ingest::arguments::Arguments;
 use crate::ingest::output::Written;
 use crate::style::Style;
-use crate::{Failure, print};
+use crate::{Failure, print, tell};
 
 /// Summary of a run.
 #[derive(Debug, Serialize)]
@@ -67,14 +66,22 @@ impl Summary {
 
     /// Prints the summary as text on standard error. Errors are ignored.
     pub(crate) fn tell(&self) {
-        let _ = write!(io::stderr().lock(), "{}", TextSummary { summary: self, style: Style::stderr() });
+        tell(|out| write!(out, "{}", TextSummary { summary: self, style: Style::stderr() }));
     }
 
     /// Prints the warnings on standard error.
     pub(crate) fn warn(&self) {
-        let mut out = io::stderr().lock();
         for warning in &self.report.warnings {
-            let _ = writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string()));
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string())));
+        }
+        // A typing error in the path of a folder, or an exporter that wrote nothing.
+        if self.series == 0 {
+            let written = match &*self.blocks {
+                [] => "no block was written".to_owned(),
+                [block] => format!("{} is an empty block", shown(&block.path)),
+                _ => "the blocks are empty".to_owned(),
+            };
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: the captures have no series: {written}"));
         }
         // These have no warning of their own, and are in no summary if that is quiet.
         let skipped = &self.report.skipped;
@@ -84,11 +91,11 @@ impl Summary {
             (skipped.series_without_labels, "series without labels", "series without labels"),
         ]);
         if !skipped.is_empty() {
-            let _ = writeln!(out, "chronoxide-ingest: warning: skipped {skipped}");
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: skipped {skipped}"));
         }
         if self.report.more_warnings > 0 {
-            let _ =
-                writeln!(out, "chronoxide-ingest: warning: {} more warnings", human::count(self.report.more_warnings));
+            let more = human::count(self.report.more_warnings);
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: {more} more warnings"));
         }
     }
 }
@@ -102,7 +109,12 @@ impl Display for TextSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Summary { report, .. } = self.summary;
         let summary = self.summary;
-        let mut heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
+        // In a folder the block is named after its id, which only this line tells.
+        let output = match &*summary.blocks {
+            [block] => &block.path,
+            _ => &summary.output,
+        };
+        let mut heading = format!("{}: {}", shown(output), counted(summary.series, "series", "series"));
         let blocks = match &*summary.blocks {
             [block] => [
                 (block.keysets, "keyset", "keysets"),

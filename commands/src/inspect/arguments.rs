@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use chronoxide_text::escape::Escaped;
 use clap::{Args, Parser, Subcommand};
 
+use crate::argument::count;
+use crate::help::DEVELOPERS;
 use crate::inspect::choices::Kind;
 use crate::inspect::commands::arguments::{
     CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SeriesArguments, VALUES,
@@ -12,30 +15,28 @@ use crate::inspect::commands::arguments::{
 use crate::inspect::commands::export::arguments::{EXPORT, ExportArguments};
 use crate::inspect::commands::report::arguments::{REPORT, ReportArguments};
 use crate::inspect::commands::top::arguments::{TOP, TopArguments};
+use crate::mistake::is_word;
 use crate::{Exit, Failure, Quiet, mistyped_subcommand};
 
 /// Shows the content of a block or a remap
 ///
-/// Without a subcommand, prints a summary and the first entries of each list of the dump. A remap, which
-/// `chronoxide-compact --remaps` writes, maps the series of a block to those of the outputs. `summary`, `dump` and
-/// `verify` take a block or a remap, `follow` takes a remap (with `--remaps` also a block or its id), and all others
-/// take a block. `series`, `labels`, `values`, `cardinality`, `top`, `report`, `diff` and `verify` also take several
-/// blocks, folders, and locations such as s3://bucket/prefix/: these stand for their live blocks, for `verify` for all
-/// their blocks. A block may be a URL that ends in .cx (s3, gs, az, file).
+/// Without a subcommand, prints the summary. A remap, which `chronoxide-compact --remaps` writes, maps the series of a
+/// block to those of the outputs. `summary`, `dump` and `verify` take a block or a remap, `follow` takes a remap (with
+/// `--remaps` also a block or its id), and all others take a block. `series`, `labels`, `values`, `cardinality`, `top`,
+/// `report`, `diff` and `verify` also take several blocks, folders, and locations such as s3://bucket/prefix/: these
+/// stand for their live blocks, for `verify` for all their blocks. `summary` takes one folder or location. A block may
+/// be a URL that ends in .cx (s3, gs, az, file).
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// The block or remap; `-` is standard input
-    #[arg(value_name = "FILE")]
+    /// The block or remap, or a folder of blocks; `-` is standard input
+    #[arg(value_name = "FILE|FOLDER")]
     pub(crate) file: Option<PathBuf>,
     /// Arguments after a mistyped subcommand
     #[arg(hide = true)]
     pub(crate) rest: Vec<PathBuf>,
-    /// Entries of each list to show, 10 by default; 0 for all
-    #[arg(long, value_name = "N")]
-    pub(crate) first: Option<u32>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -48,7 +49,7 @@ impl Arguments {
     /// other than `--quiet`.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.command.is_some() {
-            let is_plain = self.file.is_none() && self.first.is_none() && !self.json;
+            let is_plain = self.file.is_none() && !self.json;
             let message = "put files and options after the subcommand";
             return if is_plain { Ok(()) } else { Err(Failure::new(Exit::Usage, message)) };
         }
@@ -59,6 +60,11 @@ impl Arguments {
         match mistyped_subcommand::<Self>(file) {
             Some(failure) => Err(failure),
             None if self.rest.is_empty() => Ok(()),
+            None if is_word(&file.display().to_string()) && file.symlink_metadata().is_err() => {
+                let message =
+                    format!("unrecognized subcommand {}; --help lists them", Escaped(&file.display().to_string()));
+                Err(Failure::new(Exit::Usage, message))
+            }
             None => {
                 let message = format!("without a subcommand, one file is shown, not {}", 1 + self.rest.len());
                 Err(Failure::new(Exit::Usage, message))
@@ -87,7 +93,8 @@ Examples:
   chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
 Exit codes: 0 success; 1 a file cannot be read; 2 invalid arguments; 3 a file is damaged; 4 a file has an unsupported \
-version or feature; 5 `follow` found a series in a block that is not in --blocks, or `diff` found differences; 130 \
+version or feature; 5 `follow` found a series in a block that is not in --blocks, `diff` found differences, or no block has the \
+label of `values`, but one with a similar name; 130 \
 interrupted. `verify` and the commands that take folders read all files and exit with the worst of their codes: 3, \
 then 4, then 1.";
 
@@ -111,14 +118,16 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Show counts, times or outputs, and the size of each part
-    Summary(Either),
+    /// Show counts, times or outputs, and the size of each part; of a folder, its live blocks
+    Summary(Subject),
     /// Show symbols, keys, tables with their rows, lists, keysets and series; of a remap, outputs and series
+    #[command(display_order = DEVELOPERS)]
     Dump(Show),
     /// Map refs of series through a compaction: the block and ref of each, or `gone`
     #[command(after_help = FOLLOW)]
     Follow(FollowArguments),
     /// List the sections of the file
+    #[command(display_order = DEVELOPERS)]
     Sections(One),
     /// List the series of blocks, one per line; --match selects some
     ///
@@ -181,14 +190,14 @@ pub(crate) enum Command {
     /// List type, unit and description of the metrics, one per line
     Metrics(MetricsArguments),
     /// List tables and list pools: keys, rows, bytes, columns and references
-    #[command(after_help = TABLES)]
+    #[command(after_help = TABLES, display_order = DEVELOPERS)]
     Tables(TablesArguments),
     /// Show the bytes that the planner saved, by keyset and in all
     ///
     /// The plain bytes of a keyset are those of its series as rows of value codes, in the row form of the block. Its
     /// factored bytes are those of its table's rows and anchors. Keysets are ordered by the bytes saved. Reads every
     /// label of every series.
-    #[command(after_help = PLAN)]
+    #[command(after_help = PLAN, display_order = DEVELOPERS)]
     Plan(PlanArguments),
     /// Check every rule of the format
     Verify(Many),
@@ -200,6 +209,16 @@ pub(crate) struct One {
     #[arg(value_name = "BLOCK")]
     pub(crate) block: PathBuf,
     /// Print JSON: one object, or one per line for lists
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Subject {
+    /// The block or remap, or a folder or location, which stands for its live blocks; `-` is standard input
+    #[arg(value_name = "FILE|FOLDER")]
+    pub(crate) subject: PathBuf,
+    /// Print JSON: one object; for a folder, one per block, and their totals last
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -219,7 +238,7 @@ pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) either: Either,
     /// Entries of each list to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>)]
     pub(crate) first: u32,
 }
 
@@ -240,7 +259,7 @@ pub(crate) struct TablesArguments {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<Kind>,
     /// Number of dictionaries, inner tables, keyset tables and list pools to show, each; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u32>)]
     pub(crate) first: u32,
 }
 
@@ -249,7 +268,7 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) one: One,
     /// Number of keysets, inner tables and list pools to show, each; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u32>)]
     pub(crate) first: u32,
 }
 

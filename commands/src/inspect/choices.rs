@@ -33,7 +33,7 @@ pub(crate) enum ExportFormat {
     Parquet,
     /// Arrow IPC file: zstd, one dictionary per label; on standard output a stream
     Arrow,
-    /// Comma-separated values with a header; an absent label is an empty field
+    /// Comma-separated values with a header; an absent label is an empty field. See --csv-safe for spreadsheets
     Csv,
     /// One JSON object per line; absent labels are left out
     #[value(alias = "ndjson")]

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, Either, MetricsArguments, One, PlanArguments, Show, TablesArguments};
+use arguments::{Arguments, Command, MetricsArguments, One, PlanArguments, Show, Subject, TablesArguments};
 use chronoxide_dump::metrics::write_metrics;
 use chronoxide_dump::plan::{Plan, plan_entries};
 use chronoxide_dump::summary::Summary;
@@ -22,14 +22,14 @@ use chronoxide_dump::{dump, dump_entries, section_name};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::InspectError;
 use chronoxide_reader::{Checks, OpenError};
-use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::Escaped;
+use clap::CommandFactory;
 use opened::{Opened, open_block};
 
+use crate::command::missing;
+use crate::mistake::did_you_mean;
 use crate::style::Style;
-use crate::{Exit, Failure, HasExit, Quiet, print, run, tell};
-
-/// Entries of each list that are shown without a subcommand.
-const DEFAULT_ENTRIES: u32 = 10;
+use crate::{Exit, Failure, HasExit, Quiet, json_line, print, print_styled, run, tell};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -40,7 +40,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
     arguments.check()?;
     let quiet = arguments.quiet;
     match (arguments.command, arguments.file) {
-        (Some(Command::Summary(either)), _) => summary(&either),
+        (Some(Command::Summary(subject)), _) => summary(&subject, quiet),
         (Some(Command::Dump(show)), _) => dump_file(&show),
         (Some(Command::Follow(follow)), _) => remaps::follow(&follow),
         (Some(Command::Sections(one)), _) => sections(&one),
@@ -56,9 +56,8 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),
         (Some(Command::Verify(many)), _) => verify::verify(&many, quiet),
-        (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
-        (None, Some(file)) => overview(&file, arguments.first.unwrap_or(DEFAULT_ENTRIES)),
-        (None, None) => Err(Failure::new(Exit::Usage, "missing FILE: name a block or a remap (see --help)")),
+        (None, Some(subject)) => summary(&Subject { subject, json: arguments.json }, quiet),
+        (None, None) => Err(Failure::new(Exit::Usage, missing(&Arguments::command()))),
     }
 }
 
@@ -87,36 +86,40 @@ fn show(
 /// Writes the content of a file to standard output.
 fn write_out(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), InspectError>) -> Result<Exit, Failure> {
     let mut result = Ok(());
-    print(|out| {
-        result = write(out);
-        match &mut result {
-            Err(InspectError::Write(error)) => Err(std::mem::replace(error, std::io::ErrorKind::Other.into())),
-            _ => Ok(()),
+    print(|out| into_io(write(out), &mut result))?;
+    result.map(|()| Exit::Ok).map_err(in_file(path))
+}
+
+/// Writes the content of a file with colours to standard output.
+fn write_styled(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write, Style) -> Result<(), InspectError>,
+) -> Result<Exit, Failure> {
+    let mut result = Ok(());
+    print_styled(|out, style| into_io(write(out, style), &mut result))?;
+    result.map(|()| Exit::Ok).map_err(in_file(path))
+}
+
+/// Returns errors of the output, and keeps others in `result`.
+fn into_io(outcome: Result<(), InspectError>, result: &mut Result<(), InspectError>) -> io::Result<()> {
+    match outcome {
+        Err(InspectError::Write(error)) => Err(error),
+        outcome => {
+            *result = outcome;
+            Ok(())
         }
-    })?;
-    result.map_err(in_file(path))?;
-    Ok(Exit::Ok)
-}
-
-fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    writeln!(out)
-}
-
-/// Returns the text without characters that control a terminal, if standard output is one.
-fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> io::Result<()> {
-    if !terminal {
-        return json_line(out, value);
     }
-    writeln!(out, "{}", TerminalSafe(&serde_json::to_string(value)?))
 }
 
-fn summary(either: &Either) -> Result<Exit, Failure> {
-    let path = &either.file;
+fn summary(arguments: &Subject, quiet: Quiet) -> Result<Exit, Failure> {
+    let path = &arguments.subject;
+    if crate::location_url(path).is_some() || path.is_dir() {
+        return commands::summarize_folder(path, arguments.json, quiet);
+    }
     let show = |summary: &Summary| {
-        write_out(path, |out| match either.json {
+        write_styled(path, |out, style| match arguments.json {
             true => Ok(json_line(out, summary)?),
-            false => Ok(screen::summary::write(summary, Style::stdout(), out)?),
+            false => Ok(screen::summary::write(summary, style, out)?),
         })
     };
     if let Some(url) = crate::url(path) {
@@ -126,20 +129,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
         Opened::Block(block) => {
             show(&Summary::from_view(&block.view()).map_err(InspectError::from).map_err(in_file(path))?)
         }
-        Opened::Remap(remap) => remaps::summary(path, &remap, either.json),
-    }
-}
-
-/// Returns the summary, and the beginning of the dump.
-fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
-    match Opened::open(path, Checks::Eager)? {
-        Opened::Block(block) => write_out(path, |out| {
-            let view = block.view();
-            screen::summary::write(&Summary::from_view(&view)?, Style::stdout(), out)?;
-            writeln!(out)?;
-            Ok(dump(&view, limit(first), out)?)
-        }),
-        Opened::Remap(remap) => remaps::overview(path, &remap, limit(first)),
+        Opened::Remap(remap) => remaps::summary(path, &remap, arguments.json),
     }
 }
 
@@ -187,17 +177,24 @@ fn sections(one: &One) -> Result<Exit, Failure> {
 }
 
 fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let terminal = std::io::stdout().is_terminal();
     let name = arguments.name.as_deref();
     show(&arguments.one.block, |view, out| {
         if let Some(name) = name
             && !quiet.is_set()
             && view.metric_metadata()?.find(name)?.next().is_none()
         {
-            tell(|out| writeln!(out, "chronoxide-inspect: note: no metric has the name {}", Escaped(name)));
+            tell_no_metric(view, name)?;
         }
-        Ok(write_metrics(view, name, arguments.one.json, terminal, out)?)
+        Ok(write_metrics(view, name, arguments.one.json, out)?)
     })
+}
+
+fn tell_no_metric(view: &BlockView<'_>, name: &str) -> Result<(), InspectError> {
+    let metadata = view.metric_metadata()?;
+    let known: Vec<&str> = metadata.iter().map(|row| Ok(row?.name)).collect::<Result<_, chronoxide_format::Error>>()?;
+    let near = did_you_mean(name, known);
+    tell(|out| writeln!(out, "chronoxide-inspect: note: no metric has the name {}{near}", Escaped(name)));
+    Ok(())
 }
 
 fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
@@ -205,7 +202,7 @@ fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
     let selection = Selection { kind: arguments.kind.map(Into::into), first: limit(arguments.first) };
     show(&arguments.one.block, |view, out| {
         Ok(table_entries(view, selection, &mut |entry| match arguments.one.json {
-            true => Ok(shown_json_line(out, &entry, terminal)?),
+            true => Ok(json_line(out, &entry)?),
             false => Ok(screen::tables::write(&entry, screen::most(terminal), out)?),
         })?)
     })
@@ -214,12 +211,15 @@ fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
 fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let first = limit(arguments.first);
-    show(&arguments.one.block, |view, out| {
+    let path = &arguments.one.block;
+    let block = open_block(path, Checks::Eager)?;
+    let view = &block.view();
+    write_styled(path, |out, style| {
         let plan = Plan::from_view(view)?;
         if arguments.one.json {
-            return Ok(plan_entries(view, &plan, first, &mut |entry| Ok(shown_json_line(out, &entry, terminal)?))?);
+            return Ok(plan_entries(view, &plan, first, &mut |entry| Ok(json_line(out, &entry)?))?);
         }
-        let mut screen = screen::plan::Screen::new(Style::stdout(), screen::most(terminal), out);
+        let mut screen = screen::plan::Screen::new(style, screen::most(terminal), out);
         Ok(plan_entries(view, &plan, first, &mut |entry| Ok(screen.write(&entry)?))?)
     })
 }
@@ -227,7 +227,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
 /// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read, then a
 /// URL that cannot be opened.
 fn worse(a: Exit, b: Exit) -> Exit {
-    let ranks = [Exit::Ok, Exit::Usage, Exit::Io, Exit::Unsupported, Exit::Corrupt];
+    let ranks = [Exit::Ok, Exit::Findings, Exit::Usage, Exit::Io, Exit::Unsupported, Exit::Corrupt];
     let rank = |exit| ranks.iter().position(|&other| other == exit);
     if rank(b) > rank(a) { b } else { a }
 }

@@ -111,14 +111,16 @@ fn stream(path: &Path) -> Result<Option<Vec<u8>>, OpenError> {
         return read_known(io::stdin().lock()).map(Some).map_err(failed);
     }
     match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let reason = "is a folder: name a block in it (`chronoxide-inspect FOLDER` lists them)";
+            Err(failed(io::Error::new(io::ErrorKind::IsADirectory, reason)))
+        }
         // Opening a pipe would wait for a writer.
         Ok(metadata) if is_pipe(&metadata) => {
             let reason = "pipe or socket: redirect it to standard input and name it `-`";
             Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)))
         }
-        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
-            File::open(path).and_then(read_known).map(Some).map_err(failed)
-        }
+        Ok(metadata) if !metadata.is_file() => File::open(path).and_then(read_known).map(Some).map_err(failed),
         _ => Ok(None),
     }
 }

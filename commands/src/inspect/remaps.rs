@@ -10,24 +10,13 @@ use chronoxide_reader::{
 
 use crate::inspect::arguments::FollowArguments;
 use crate::inspect::opened::{Opened, open_remap};
-use crate::inspect::{json_line, screen, write_out};
-use crate::style::Style;
-use crate::{Exit, Failure, OrExit};
+use crate::inspect::{screen, write_out, write_styled};
+use crate::{Exit, Failure, OrExit, json_line};
 
 pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Failure> {
-    write_out(path, |out| {
+    write_styled(path, |out, style| {
         let summary = RemapSummary::from_view(&remap.view())?;
-        if json { Ok(json_line(out, &summary)?) } else { Ok(screen::remap::write(&summary, Style::stdout(), out)?) }
-    })
-}
-
-/// Returns the summary, and the beginning of the dump.
-pub(crate) fn overview(path: &Path, remap: &Remap, first: Option<u32>) -> Result<Exit, Failure> {
-    write_out(path, |out| {
-        let view = remap.view();
-        screen::remap::write(&RemapSummary::from_view(&view)?, Style::stdout(), out)?;
-        writeln!(out)?;
-        Ok(dump(&view, first, out)?)
+        if json { Ok(json_line(out, &summary)?) } else { Ok(screen::remap::write(&summary, style, out)?) }
     })
 }
 

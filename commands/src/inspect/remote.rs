@@ -22,6 +22,7 @@ fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
         let path = path.to_owned();
         match error {
             StoreError::Block { source, .. } => OpenError::Block { path, source },
+            StoreError::BrokenLink { source, .. } => OpenError::Io { path, source },
             error => OpenError::Io { path, source: io::Error::other(error) },
         }
     }

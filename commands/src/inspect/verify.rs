@@ -13,17 +13,18 @@ use crate::inspect::arguments::Many;
 use crate::inspect::opened::{Opened, Verified};
 use crate::inspect::worse;
 use crate::style::Style;
-use crate::{Exit, Failure, HasExit, Message, Quiet, location_url, print, tell};
+use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, json_line, location_url, print_styled, tell};
 
 /// Verifies all blocks and remaps of files, folders and locations. Returns the worst of their exit codes.
 pub(crate) fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
-    let style = Style::stdout();
-    for path in &expand(&many.files, quiet)? {
+    let files = expand(&many.files, quiet)?;
+    let mut bad_count = 0;
+    for path in &files {
         let found = Opened::open(path, Checks::Never).and_then(|opened| opened.verify(path));
         let shown = path.display().to_string();
         let safe = TerminalSafe(&shown);
-        print(|out| match (&found, many.json) {
+        print_styled(|out, style| match (&found, many.json) {
             (Ok(_), false) if quiet.is_set() => Ok(()),
             (&Ok(Verified { series, unknown_ro_compat }), false) => {
                 let series = human::count(series);
@@ -36,7 +37,7 @@ pub(crate) fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
             (&Ok(Verified { series, unknown_ro_compat }), true) => {
                 let classes = if unknown_ro_compat == 0 { "RC" } else { "R" };
                 let json = serde_json::json!({ "block": shown, "sound": true, "classes": classes, "series": series });
-                writeln!(out, "{json}")
+                json_line(out, &json)
             }
             (Err(error), true) => {
                 let (rule, class) = match error {
@@ -47,7 +48,7 @@ pub(crate) fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
                 let error = Message(error).to_string();
                 let json =
                     serde_json::json!({ "block": shown, "sound": false, "rule": rule, "class": class, "error": error });
-                writeln!(out, "{json}")
+                json_line(out, &json)
             }
             (Err(_), false) => Ok(()),
         })?;
@@ -57,7 +58,13 @@ pub(crate) fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
                 tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(&error)));
             }
             worst = worse(worst, error.exit());
+            bad_count += 1;
         }
+    }
+    if worst != Exit::Ok && files.len() > 1 && is_screen_shared() {
+        let (bad, all) = (human::count(bad_count), human::count_of(files.len() as u64, "file"));
+        let prefix = Style::stderr().bad("error:");
+        tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {bad} of {all} cannot be verified: see above"));
     }
     Ok(worst)
 }

@@ -71,7 +71,7 @@ fn lines(block: &[u8]) -> Lines {
     let view = BlockView::open(block).unwrap();
     let count = view.verify().unwrap().series_count;
     let mut out = Vec::new();
-    write_series(&view, Format::SeriesJson, None, false, &mut out).unwrap();
+    write_series(&view, Format::SeriesJson, None, &mut out).unwrap();
     let lines: Lines = String::from_utf8(out).unwrap().lines().map(str::to_owned).collect();
     assert_eq!(lines.len() as u64, count, "no series is printed twice");
     lines

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
@@ -125,9 +126,69 @@ fn a_shortened_dump_counts_the_missing_entries() {
         "{dump}"
     );
     assert!(dump.ends_with("\n  ... 8 more\n"), "{dump}");
-    // Without a subcommand, the summary comes first.
-    let overview = stdout(&[&golden("plain-bitpacked.cx"), "--first", "2"]);
-    assert!(overview.starts_with("block ") && overview.ends_with(&dump), "{overview}");
+}
+
+#[test]
+fn without_a_subcommand_the_summary_is_shown_and_nothing_else() {
+    for golden in goldens() {
+        let path = support::golden(&format!("{}.cx", golden.name));
+        let shown = stdout(&[&path]);
+        assert_eq!(shown, stdout(&["summary", &path]), "{}", golden.name);
+        let id = BlockView::open(&golden.bytes).unwrap().block_id().to_string();
+        assert_eq!(shown.matches(&id).count(), 1, "{}: {shown}", golden.name);
+    }
+}
+
+#[test]
+fn the_summary_names_the_layout_as_the_option_does() {
+    let folder = Folder::new();
+    let capture = folder.write("a.jsonl", "{\"job\":\"a\"}\n{\"job\":\"b\"}\n");
+    for (layout, line) in [
+        ("factored", "  rows       factored, bitpacked, planner "),
+        ("bitpacked", "  rows       bitpacked, planner 0\n"),
+        ("fixed", "  rows       fixedwidth, planner 0\n"),
+    ] {
+        let block = folder.file(&format!("{layout}.cx")).to_str().unwrap().to_owned();
+        let ingest = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"))
+            .args(["-q", "--layout", layout, &capture, "-o", &block])
+            .status();
+        assert!(ingest.unwrap().success());
+        let shown = stdout(&[&block]);
+        assert!(shown.contains(line), "{line}\n{shown}");
+        let json: Value = serde_json::from_str(&stdout(&["summary", &block, "--json"])).unwrap();
+        assert_eq!(json["layout"], layout);
+    }
+}
+
+#[test]
+fn the_summary_of_a_folder_adds_up_its_live_blocks() {
+    let (folder, _) = Folder::with_damage();
+    let here = folder.path().to_str().unwrap().to_owned();
+    folder.write("d.cx", fs::read(golden("one-series.cx")).unwrap());
+    let bytes = ["a.cx", "d.cx"].map(|name| fs::metadata(folder.file(name)).unwrap().len());
+    for arguments in [&[here.as_str()][..], &["summary", &here]] {
+        let output = support::run(arguments);
+        // The folder has a damaged block.
+        support::assert_exit(&output, 3, "chunk-checksum");
+        let shown = String::from_utf8(output.stdout).unwrap();
+        for line in [
+            "  blocks     2 live\n",
+            "  unreadable 2 files\n",
+            "  series     11, some of them perhaps in several blocks\n",
+        ] {
+            assert!(shown.contains(line), "{line}\n{shown}");
+        }
+        assert!(shown.contains(&format!("            10 {:>14}  {here}/a.cx\n", bytes[0])), "{shown}");
+    }
+    let output = support::run(&["--json", &here]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["bytes"], &json["series"]), (&Value::from(bytes[0] + bytes[1]), &Value::from(11)));
+    assert_eq!(json["unreadable"], Value::from(vec![format!("{here}/b.cx"), format!("{here}/c.cx")]));
+    assert_eq!(json["blocks"].as_array().unwrap().len(), 2);
+    let empty = Folder::new();
+    let shown = support::run(&[empty.path().to_str().unwrap()]);
+    support::assert_exit(&shown, 0, "note: ");
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("  blocks     0 live\n"));
 }
 
 #[test]

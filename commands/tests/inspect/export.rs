@@ -145,7 +145,7 @@ fn jsonl(text: &str) -> Series {
 #[track_caller]
 fn exported(folder: &Folder, block: &str, format: &str, options: &[&str]) -> Series {
     let file = folder.file(&format!("out.{format}"));
-    let arguments = [&["export", block, "--force", "-o", file.to_str().unwrap()], options].concat();
+    let arguments = [&["export", "-q", block, "--force", "-o", file.to_str().unwrap()], options].concat();
     assert_eq!(stdout(&arguments), "");
     let text = || fs::read_to_string(&file).unwrap();
     match format {
@@ -348,7 +348,7 @@ fn an_export_is_a_capture() {
             [("parquet", &[][..]), ("parquet", &["--map"]), ("arrow", &[]), ("arrow", &["--map", "--sort"])]
         {
             let file = folder.file(&format!("out.{format}"));
-            stdout(&[&["export", &block, "--force", "-o", file.to_str().unwrap()], options].concat());
+            stdout(&[&["export", "-q", &block, "--force", "-o", file.to_str().unwrap()], options].concat());
             let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
             let source = ingest.open(&file, 1 << 20).unwrap();
             ingest.read(source).unwrap();
@@ -374,7 +374,7 @@ fn arrow_files_do_not_repeat_the_block() {
     let block = folder.write("block.cx", &bytes);
     for options in [&[][..], &["--columns", "label_0,label_1,label_2,label_3,label_4"]] {
         let file = folder.file("out.arrow");
-        stdout(&[&["export", &block, "--force", "-o", file.to_str().unwrap()], options].concat());
+        stdout(&[&["export", "-q", &block, "--force", "-o", file.to_str().unwrap()], options].concat());
         let len = fs::metadata(&file).unwrap().len();
         // Numbers of 8 bytes and offsets of 4, and codes of up to 4 bytes for each cell.
         assert!(len < 3_000_000, "{len} bytes");
@@ -394,7 +394,7 @@ fn a_file_is_replaced_only_with_force() {
     let output = run(&["export", &block, "-o", &target]);
     assert_exit(&output, 1, "already exists (use --force to replace it)");
     assert_eq!(fs::read(&target).unwrap(), b"keep");
-    stdout(&["export", &block, "-o", &target, "--force"]);
+    stdout(&["export", "-q", &block, "-o", &target, "--force"]);
     assert_eq!(csv(&fs::read_to_string(&target).unwrap()), series_of_block(&fs::read(&block).unwrap()));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

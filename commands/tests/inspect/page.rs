@@ -51,7 +51,7 @@ fn check(name: &str, inputs: &[&str], more: &[&str]) {
     let folder = Folder::new();
     let page = folder.file("page.html");
     let page = page.to_str().unwrap();
-    stdout(&[&["report"], inputs, &["-o", page]].concat());
+    stdout(&[&["report", "-q"], inputs, &["-o", page]].concat());
     let json = folder.write("report.json", stdout(&[&["report", "--json"], inputs].concat()));
     let screenshots = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report").join(name);
     let output = Command::new("node")

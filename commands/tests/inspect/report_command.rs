@@ -33,7 +33,7 @@ fn a_page_has_the_figures_of_the_json_and_its_security_policy() {
     let block = folder.write("a.cx", random_block(3).1);
     let target = folder.file("page.html");
     let target = target.to_str().unwrap();
-    assert_eq!(stdout(&["report", &block, "-o", target]), "");
+    assert_eq!(stdout(&["report", "-q", &block, "-o", target]), "");
     let page = fs::read_to_string(target).unwrap();
     assert_eq!(embedded(&page), json(&[&block]));
     assert_eq!(stdout(&["report", &block]), page, "standard output");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chronoxide_format::view::{Domain, TimeRange};
-use chronoxide_text::escape::Escaped;
+use chronoxide_text::escape::DumpText;
 use serde::Serialize;
 
 use crate::metrics::MetricEntry;
@@ -139,8 +139,8 @@ impl fmt::Display for Entry<'_> {
             Self::PackedArena { arena, packed } => write!(f, "arena {arena} bytes packed into {packed}"),
             Self::Checks { chunks, offset } => write!(f, "checks {chunks} offset {offset}"),
             Self::Meta(meta) => meta.fmt(f),
-            Self::Symbol { id, symbol } => write!(f, "  {id} {}", Escaped(symbol)),
-            Self::Key { key, name, values } => write!(f, "  {key} {} values {values}", Escaped(name)),
+            Self::Symbol { id, symbol } => write!(f, "  {id} {}", DumpText(symbol)),
+            Self::Key { key, name, values } => write!(f, "  {key} {} values {values}", DumpText(name)),
             Self::Table { table, kind, rows, bits } => write!(f, "  table {table} {kind} rows {rows} bits {bits}"),
             Self::Column { column, domain, base, bits } => {
                 write!(f, "    column {column} {domain} base {base} bits {bits}")
@@ -149,7 +149,7 @@ impl fmt::Display for Entry<'_> {
             Self::Row { row, codes, symbol } => {
                 write!(f, "    row {row}")?;
                 numbers(f, codes)?;
-                symbol.map_or(Ok(()), |symbol| write!(f, " {}", Escaped(symbol)))
+                symbol.map_or(Ok(()), |symbol| write!(f, " {}", DumpText(symbol)))
             }
             Self::Pool { pool, table, lists, members, low_width } => {
                 write!(f, "  pool {pool} table {table} lists {lists} members {members} low {low_width}")
@@ -160,17 +160,17 @@ impl fmt::Display for Entry<'_> {
             }
             Self::Keyset { keyset, table, first, end, keys } => {
                 write!(f, "  keyset {keyset} table {table} series {first} {end} keys")?;
-                keys.iter().try_for_each(|key| write!(f, " {}", Escaped(key)))
+                keys.iter().try_for_each(|key| write!(f, " {}", DumpText(key)))
             }
             Self::Anchor { row, series } => write!(f, "    anchor {row} {series}"),
             Self::Series { series, labels } => {
                 write!(f, "  {series}")?;
-                labels.iter().try_for_each(|(name, value)| write!(f, " {}={}", Escaped(name), Escaped(value)))
+                labels.iter().try_for_each(|(name, value)| write!(f, " {}={}", DumpText(name), DumpText(value)))
             }
             Self::Metric { row, metadata } => {
                 let MetricEntry { name, metric_type, temporality, unit, description, .. } = metadata;
-                write!(f, "  {row} {} {metric_type} {temporality} {}", Escaped(name), metadata.monotonicity())?;
-                write!(f, " {} {}", Escaped(unit), Escaped(description))
+                write!(f, "  {row} {} {metric_type} {temporality} {}", DumpText(name), metadata.monotonicity())?;
+                write!(f, " {} {}", DumpText(unit), DumpText(description))
             }
             Self::More { count, indentation } => write!(f, "{indentation}... {count} more"),
         }
@@ -198,7 +198,7 @@ impl fmt::Display for MetaEntry<'_> {
         self.parents.iter().try_for_each(|parent| writeln!(f, "  parent {parent}"))?;
         self.ancestors.iter().try_for_each(|ancestor| writeln!(f, "  ancestor {ancestor}"))?;
         for (name, pairs) in [("external", &self.external_labels), ("annotation", &self.annotations)] {
-            pairs.iter().try_for_each(|(key, value)| writeln!(f, "  {name} {} {}", Escaped(key), Escaped(value)))?;
+            pairs.iter().try_for_each(|(key, value)| writeln!(f, "  {name} {} {}", DumpText(key), DumpText(value)))?;
         }
         writeln!(f, "  policy {} {}", self.max_name_len, self.max_value_len)?;
         write!(f, "  planner {}\n  rows {}", self.planner_version, self.rows)

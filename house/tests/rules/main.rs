@@ -2,6 +2,7 @@
 //! the order of imports, the width of lines, that all files of tests are built, and that documents name files that
 //! exist.
 
+mod claims;
 mod files;
 mod paths;
 mod prose;

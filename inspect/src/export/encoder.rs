@@ -27,7 +27,8 @@ pub(super) fn new(format: Format, scan: &Scan) -> Result<Box<dyn Encoder>, Expor
         Format::Parquet => Box::new(ParquetFile::new(&scan.columns()?, scan.schema()?)?),
         Format::Arrow => Box::new(ArrowFile::new(scan)?),
         Format::ArrowStream => Box::new(ArrowStream::new(scan)?),
-        Format::Csv => Box::new(Csv::new(&scan.schema()?)?),
+        Format::Csv => Box::new(Csv::new(&scan.schema()?, false)?),
+        Format::SafeCsv => Box::new(Csv::new(&scan.schema()?, true)?),
         Format::Jsonl => Box::new(JsonLines),
     })
 }

@@ -16,6 +16,9 @@ pub enum Format {
     ArrowStream,
     /// Comma-separated values with a header; an absent label is an empty field
     Csv,
+    /// CSV in which no cell is a formula: one that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an
+    /// apostrophe before it, which spreadsheets take for the mark of text. Other readers see it as part of the value.
+    SafeCsv,
     /// One JSON object per line; absent labels are left out
     Jsonl,
 }

@@ -1,5 +1,6 @@
 //! CSV and JSON lines.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use arrow_array::RecordBatch;
@@ -14,20 +15,23 @@ use super::encoder::Encoder;
 pub(super) struct Csv {
     /// Header, until the first batch.
     header: Vec<u8>,
+    /// True if no cell may be a formula.
+    is_safe: bool,
 }
 
 impl Csv {
     /// Creates an encoder. An export without series has the header, too.
-    pub(super) fn new(schema: &SchemaRef) -> Result<Self, ArrowError> {
+    pub(super) fn new(schema: &SchemaRef, is_safe: bool) -> Result<Self, ArrowError> {
         if let Some(field) = schema.fields().iter().find(|field| field.data_type().is_nested()) {
             return Err(nested(field));
         }
         let mut header = Vec::new();
         let mut writer = csv::Writer::from_writer(&mut header);
-        writer.write_record(schema.fields().iter().map(|field| field.name())).map_err(external)?;
+        let names = schema.fields().iter().map(|field| cell(field.name(), is_safe));
+        writer.write_record(names.map(|name| name.into_owned().into_bytes())).map_err(external)?;
         writer.flush()?;
         drop(writer);
-        Ok(Self { header })
+        Ok(Self { header, is_safe })
     }
 }
 
@@ -44,7 +48,7 @@ impl Encoder for Csv {
             for (column, cells) in columns.iter().enumerate() {
                 match cells.get(row) {
                     None => record.push_field(b""),
-                    Some(Cell::Text(value)) => record.push_field(value.as_bytes()),
+                    Some(Cell::Text(value)) => record.push_field(cell(value, self.is_safe).as_bytes()),
                     Some(Cell::Number(number)) => {
                         digits.clear();
                         let _ = write!(digits, "{number}"); // a String never fails
@@ -63,6 +67,13 @@ impl Encoder for Csv {
     fn finish(&mut self) -> Result<Vec<u8>, ArrowError> {
         Ok(std::mem::take(&mut self.header))
     }
+}
+
+/// Returns the text of a cell. Spreadsheets compute cells that begin like formulas, even quoted ones, and a formula can
+/// read other cells and send them (<https://owasp.org/www-community/attacks/CSV_Injection>).
+fn cell(value: &str, is_safe: bool) -> Cow<'_, str> {
+    let is_formula = is_safe && value.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { Cow::Owned(format!("'{value}")) } else { Cow::Borrowed(value) }
 }
 
 /// Returns the error of a column that has more than one value per series.

@@ -60,7 +60,9 @@ impl<'data> Queried<'data> {
         let _ = self.damage.set(damage);
     }
 
-    pub(super) fn view(&self) -> &BlockView<'data> {
+    /// Returns the block.
+    #[must_use]
+    pub fn view(&self) -> &BlockView<'data> {
         &self.view
     }
 

@@ -45,13 +45,13 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     if as_text {
         tally.note_dump(dump(&view, Some(3), &mut std::io::sink()));
         for json in [false, true] {
-            tally.note_dump(write_metrics(&view, None, json, true, &mut std::io::sink()));
+            tally.note_dump(write_metrics(&view, None, json, &mut std::io::sink()));
         }
         let selection = Selection { first: Some(3), ..Selection::default() };
         tally.note_dump(table_entries(&view, selection, &mut |_| Ok(())));
         tally.note_dump(gains(&view));
         for format in [Format::Table, Format::SeriesJson, Format::Prometheus] {
-            tally.note_dump(write_series(&view, format, Some(3), true, &mut std::io::sink()));
+            tally.note_dump(write_series(&view, format, Some(3), &mut std::io::sink()));
         }
     }
     tally

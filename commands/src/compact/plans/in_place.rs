@@ -14,7 +14,7 @@ use super::{publish, source};
 use crate::compact::arguments::Arguments;
 use crate::compact::failure::{Error, usage};
 use crate::compact::folder::{note_merged, show_strategy, tell_kept};
-use crate::{Exit, Failure, Interruption, print, tell};
+use crate::{Exit, Failure, Interruption, json_line, print, tell};
 
 /// Finishes what an earlier run was killed in.
 fn finish_stopped(arguments: &Arguments, location: &Location, watch: &Watch<'_>) -> Result<Exit, Failure> {
@@ -72,7 +72,7 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
     }
     if plan.jobs.is_empty() {
         if arguments.json {
-            print(|out| writeln!(out, "{}", serde_json::json!({ "plan": plan.id, "merges": 0 })))?;
+            print(|out| json_line(out, &serde_json::json!({ "plan": plan.id, "merges": 0 })))?;
         } else if !arguments.quiet.is_set() {
             tell(|out| writeln!(out, "{url}: nothing to do: no blocks are due for a merge"));
         }

@@ -11,8 +11,7 @@ use super::arguments::{CommitArguments, StatusArguments};
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
 use crate::compact::folder::tell_kept;
-use crate::style::Style;
-use crate::{Exit, Failure, Interruption, Quiet, print, tell};
+use crate::{Exit, Failure, Interruption, Quiet, json_line, print, print_styled, tell};
 
 pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -> Result<Exit, Failure> {
     let plan = source::read_plan(&arguments.plan)?;
@@ -49,7 +48,7 @@ pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Qui
             "deleted": committed.deleted,
             "kept": kept_json(&committed.kept),
         });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
     } else if !quiet.is_set() {
         let how = if committed.was_committed { "was committed before" } else { "committed" };
         let outputs = human::count_of(committed.outputs.len() as u64, "block");
@@ -96,12 +95,11 @@ pub(super) fn status(arguments: &StatusArguments) -> Result<Exit, Failure> {
         });
         let jobs: Vec<_> = jobs.collect();
         let json = serde_json::json!({ "plan": plan.id, "state": status.plan.name(), "jobs": jobs });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
         return Ok(Exit::Ok);
     }
-    let style = Style::stdout();
     let widest = plan.jobs.iter().map(|job| job.id.len()).max().unwrap_or(0).max(3);
-    print(|out| {
+    print_styled(|out, style| {
         let location = TerminalSafe(&plan.location);
         let done = if is_published { plan.jobs.len() } else { status.done() };
         writeln!(

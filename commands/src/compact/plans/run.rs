@@ -12,7 +12,7 @@ use super::arguments::RunArguments;
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
 use crate::memory::default_limit;
-use crate::{Exit, Failure, HasExit, Interruption, Message, print, tell};
+use crate::{Exit, Failure, HasExit, Interruption, Message, json_line, print, tell};
 
 /// State that all jobs of a run share.
 pub(super) struct Runner<'a> {
@@ -157,7 +157,7 @@ impl Runner<'_> {
                 "bytes_out": bytes,
                 "outputs": record.outputs,
             });
-            return match print(|out| writeln!(out, "{json}")) {
+            return match print(|out| json_line(out, &json)) {
                 Ok(()) => Exit::Ok,
                 Err(error) => {
                     tell(|out| writeln!(out, "chronoxide-compact: error: standard output: {}", Message(&error)));

@@ -12,7 +12,7 @@ use super::publish::kept_json;
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
 use crate::compact::folder::tell_kept;
-use crate::{Exit, Failure, HasExit, Interruption, Message, print, tell};
+use crate::{Exit, Failure, HasExit, Interruption, Message, json_line, print, tell};
 
 pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> Result<Exit, Failure> {
     let location = source::open(&arguments.location)?;
@@ -41,7 +41,7 @@ pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> 
             "failed": failed,
             "unproved": kept_json(&cleaned.unproved),
         });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
     } else if !arguments.quiet.is_set() {
         let count = |keys: &[String], what| human::count_of(keys.len() as u64, what);
         let (inputs, outputs) = (count(&cleaned.inputs, "input"), count(&cleaned.outputs, "unfinished output"));
@@ -68,7 +68,7 @@ pub(super) fn index(arguments: &IndexArguments) -> Result<Exit, Failure> {
             "read": manifest.len() - listing.from_manifest,
             "bytes": bytes,
         });
-        print(|out| writeln!(out, "{json}"))?;
+        print(|out| json_line(out, &json))?;
     } else if !arguments.quiet.is_set() {
         let (blocks, bytes) = (human::count_of(manifest.len() as u64, "block"), human::bytes(bytes));
         let read = human::count((manifest.len() - listing.from_manifest) as u64);

@@ -8,8 +8,10 @@ use chronoxide_text::escape::{Escaped, TerminalSafe};
 use clap::Args;
 
 use super::inputs::{Inputs, Queries};
+use crate::argument::count;
 use crate::inspect::choices::SeriesFormat;
-use crate::{Failure, Quiet, tell};
+use crate::mistake::{did_you_mean, unknown_exit};
+use crate::{Exit, Failure, Quiet, tell};
 
 pub(crate) const SERIES: &str = "\
 Examples:
@@ -102,16 +104,21 @@ impl Matching {
     }
 }
 
-/// Tells if no block has a label, unless blocks are missing. Returns true if so.
-pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> bool {
+/// Tells if no block has a label, unless blocks are missing. Returns the exit code of a list of its values then.
+pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> Option<Exit> {
     let is_known = |queries: &&Queries<'_>| {
         queries.blocks.is_empty() || queries.has_failed() || queries.blocks.iter().any(|block| block.has_label(name))
     };
-    let is_unknown = !queries.iter().any(is_known);
-    if is_unknown && !quiet.is_set() {
-        tell(|out| writeln!(out, "chronoxide-inspect: note: no block has a label {}", Escaped(name)));
+    if queries.iter().any(is_known) {
+        return None;
     }
-    is_unknown
+    let blocks = queries.iter().flat_map(|queries| &queries.blocks);
+    let names = blocks.flat_map(|block| block.view().label_names().filter_map(|name| str::from_utf8(name.ok()?).ok()));
+    let near = did_you_mean(name, names);
+    if !quiet.is_set() {
+        tell(|out| writeln!(out, "chronoxide-inspect: note: no block has a label {}{near}", Escaped(name)));
+    }
+    Some(unknown_exit(&near))
 }
 
 #[derive(Args)]
@@ -124,7 +131,7 @@ pub(crate) struct SeriesArguments {
     #[arg(long, value_enum, default_value_t = SeriesFormat::Table)]
     pub(crate) format: SeriesFormat,
     /// Series to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<usize>)]
     pub(crate) first: usize,
     /// Print JSON: one object per line
     #[arg(long)]
@@ -153,7 +160,7 @@ pub(crate) struct ValuesArguments {
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
     /// Values to show; 0 for all
-    #[arg(long, visible_alias = "first", value_name = "N", default_value_t = 0)]
+    #[arg(long, visible_alias = "first", value_name = "N", default_value_t = 0, value_parser = count::<usize>)]
     pub(crate) limit: usize,
 }
 
@@ -164,7 +171,7 @@ pub(crate) struct CardinalityArguments {
     #[command(flatten)]
     pub(crate) matching: Matching,
     /// Entries of each list to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<usize>)]
     pub(crate) first: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -182,7 +189,7 @@ pub(crate) struct DiffArguments {
     #[command(flatten)]
     pub(crate) matching: Matching,
     /// Metrics to show; 0 for all. Does not limit --series
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<usize>)]
     pub(crate) first: usize,
     /// Show each series after the metrics: `-` and a series of A only, `+` and a series of B only
     #[arg(long)]

@@ -5,9 +5,8 @@ use std::io::IsTerminal;
 use chronoxide_inspect::query::Cardinality;
 
 use super::arguments::CardinalityArguments;
-use crate::inspect::{screen, shown_json_line};
-use crate::style::Style;
-use crate::{Exit, Failure, Quiet, print};
+use crate::inspect::screen;
+use crate::{Exit, Failure, Quiet, json_line, print_styled};
 
 pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(quiet)?;
@@ -18,9 +17,9 @@ pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Res
     if !queries.has_failed() {
         let counts = Cardinality::new(&queries.blocks, (arguments.first > 0).then_some(arguments.first));
         let terminal = std::io::stdout().is_terminal();
-        print(|out| match arguments.json {
-            true => shown_json_line(out, &counts, terminal),
-            false => screen::cardinality::write(&counts, Style::stdout(), screen::most(terminal), out),
+        print_styled(|out, style| match arguments.json {
+            true => json_line(out, &counts),
+            false => screen::cardinality::write(&counts, style, screen::most(terminal), out),
         })?;
     }
     Ok(queries.finish())

@@ -1,6 +1,6 @@
 //! The command `diff`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use chronoxide_dump::series::{Format, SeriesWriter};
 use chronoxide_inspect::query::{Difference, Labels};
@@ -8,8 +8,8 @@ use serde_json::{Map, json};
 
 use super::arguments::DiffArguments;
 use super::inputs::{Inputs, Queries};
-use crate::inspect::{screen, shown_json_line, worse};
-use crate::{Exit, Failure, Quiet, print};
+use crate::inspect::{screen, worse};
+use crate::{Exit, Failure, Quiet, json_line, print};
 
 pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let paths = [arguments.a.as_path(), arguments.b.as_path()];
@@ -43,7 +43,7 @@ fn write_text(
 ) -> io::Result<()> {
     screen::difference::write(difference, most(arguments), out)?;
     if arguments.series {
-        let mut writer = SeriesWriter::new(Format::Prometheus, io::stdout().is_terminal());
+        let mut writer = SeriesWriter::new(Format::Prometheus);
         difference.each_gone(&a.blocks, |labels| writer.write("- ", None, labels, out))?;
         difference.each_came(&b.blocks, |labels| writer.write("+ ", None, labels, out))?;
     }
@@ -57,17 +57,16 @@ fn write_json(
     b: &Queries<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = io::stdout().is_terminal();
     let Difference { same, gone, came, .. } = difference;
-    shown_json_line(out, &json!({ "type": "total", "same": same, "gone": gone, "came": came }), terminal)?;
+    json_line(out, &json!({ "type": "total", "same": same, "gone": gone, "came": came }))?;
     for (metric, changes) in difference.metrics().into_iter().take(most(arguments)) {
         let line = json!({ "type": "metric", "metric": metric, "gone": changes.gone, "came": changes.came });
-        shown_json_line(out, &line, terminal)?;
+        json_line(out, &line)?;
     }
     if arguments.series {
         let mut write = |kind, labels: &Labels<'_>| {
             let labels: Map<_, _> = labels.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
-            shown_json_line(out, &json!({ "type": kind, "labels": labels }), terminal)
+            json_line(out, &json!({ "type": kind, "labels": labels }))
         };
         difference.each_gone(&a.blocks, |labels| write("gone", labels))?;
         difference.each_came(&b.blocks, |labels| write("came", labels))?;

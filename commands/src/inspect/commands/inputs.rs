@@ -15,7 +15,7 @@ use crate::inspect::opened::open_block;
 use crate::inspect::remote;
 use crate::inspect::{in_file, worse};
 use crate::style::Style;
-use crate::{Exit, Failure, HasExit, Message, Quiet, tell};
+use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, tell};
 
 /// Open blocks in the order of the arguments; those of a folder are in the order of their ids.
 pub(super) struct Inputs {
@@ -31,10 +31,25 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Checks that standard input is named once at most.
+    /// Checks that standard input is named once at most, and that no path is a selector: without this check, the
+    /// command would print all series, and the error would scroll away.
     pub(super) fn check<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(), Failure> {
-        if paths.into_iter().filter(|path| *path == Path::new("-")).count() > 1 {
-            return Err(Failure::new(Exit::Usage, "standard input can be read only once: name `-` once"));
+        let mut is_stdin_named = false;
+        for path in paths {
+            if path == Path::new("-") && std::mem::replace(&mut is_stdin_named, true) {
+                return Err(Failure::new(Exit::Usage, "standard input can be read only once: name `-` once"));
+            }
+            if let Some(text) = path.to_str()
+                && is_absent(path)
+                && Selector::parse_any(text).is_ok()
+            {
+                let message = format!(
+                    "cannot read {}: No such file or directory; to select series, use --match {}",
+                    TerminalSafe(text),
+                    TerminalSafe(&shell_quoted(text))
+                );
+                return Err(Failure::new(Exit::Io, message));
+            }
         }
         Ok(())
     }
@@ -155,9 +170,24 @@ impl Inputs {
         }
     }
 
+    /// Returns the blocks with their paths.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (&Path, &Block)> {
+        self.blocks.iter().map(|(path, block)| (path.as_path(), block))
+    }
+
     /// Returns the paths of the blocks.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.blocks.iter().map(|(path, _)| path.as_path())
+        self.blocks().map(|(path, _)| path)
+    }
+
+    /// Returns the files of folders that cannot be read.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = &Path> {
+        self.unreadable.iter().map(PathBuf::as_path)
+    }
+
+    /// Returns true if a folder has blocks that were replaced by a compaction.
+    pub(super) fn has_replaced(&self) -> bool {
+        self.has_replaced
     }
 
     /// Returns the worst exit code of the errors so far.
@@ -170,7 +200,15 @@ impl Inputs {
         self.is_one_file
     }
 
-    fn report_damage(&self, path: &Path, error: InspectError) {
+    /// Repeats on a terminal that some blocks are missing: the output may have pushed their errors off the screen.
+    fn tell_scrolled(&self) {
+        if self.exit.get() != Exit::Ok && !self.blocks.is_empty() && is_screen_shared() {
+            let prefix = Style::stderr().bad("error:");
+            tell(|out| writeln!(out, "chronoxide-inspect: {prefix} some inputs are missing here: see above"));
+        }
+    }
+
+    pub(super) fn report_damage(&self, path: &Path, error: InspectError) {
         let failure = in_file(path)(error);
         self.report(failure.exit(), failure.error());
     }
@@ -180,6 +218,17 @@ impl Inputs {
         tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(error)));
         self.exit.set(worse(self.exit.get(), exit));
     }
+}
+
+/// Returns true if a path is neither standard input nor a URL, and there is no such file.
+pub(super) fn is_absent(path: &Path) -> bool {
+    path != Path::new("-") && crate::url(path).is_none() && path.symlink_metadata().is_err()
+}
+
+/// Returns a word of the shell.
+fn shell_quoted(text: &str) -> String {
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Blocks that are ready for queries.
@@ -202,6 +251,7 @@ impl Queries<'_> {
                 self.inputs.report_damage(path, damage);
             }
         }
+        self.inputs.tell_scrolled();
         self.inputs.exit.get()
     }
 }

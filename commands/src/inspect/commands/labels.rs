@@ -1,14 +1,16 @@
 //! The commands `labels` and `values`.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use chronoxide_inspect::query::{Line, label_names, label_values};
-use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::Escaped;
 
 use super::arguments::{LabelsArguments, ValuesArguments, tell_unknown_label};
-use crate::{Exit, Failure, Quiet, print, tell};
+use super::inputs::is_absent;
+use crate::inspect::worse;
+use crate::{Exit, Failure, Quiet, json_line, print, tell};
 
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(quiet)?;
@@ -22,29 +24,33 @@ pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, 
 
 pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let ValuesArguments { name, labels, prefix, limit } = arguments;
+    if Path::new(name).is_file()
+        && let Some(absent) = labels.sources.paths.iter().find(|path| is_absent(path))
+    {
+        let message = format!(
+            "cannot read {}: No such file or directory; {} is a file: name the label first",
+            absent.display(),
+            Escaped(name)
+        );
+        return Err(Failure::new(Exit::Io, message));
+    }
     let inputs = labels.sources.open(quiet)?;
     labels.matching.tell_wide(quiet);
     let queries = inputs.query(&labels.matching.selectors);
     labels.matching.tell_unknown(&[&queries], quiet);
     let values = label_values(&queries.blocks, name, prefix, (*limit > 0).then_some(*limit));
-    if queries.has_failed() && Path::new(name).is_file() && !quiet.is_set() {
-        tell(|out| writeln!(out, "chronoxide-inspect: note: {} is a file: name the label first", Escaped(name)));
-    }
-    if values.is_empty() && !queries.has_failed() && !tell_unknown_label(name, &[&queries], quiet) && !quiet.is_set() {
+    let is_empty = values.is_empty() && !queries.has_failed();
+    let unknown = if is_empty { tell_unknown_label(name, &[&queries], quiet) } else { None };
+    if is_empty && unknown.is_none() && !quiet.is_set() {
         tell(|out| writeln!(out, "chronoxide-inspect: note: no such value of the label {}", Escaped(name)));
     }
     print(|out| write_lines(&values, labels.json, out))?;
-    Ok(queries.finish())
+    Ok(worse(unknown.unwrap_or(Exit::Ok), queries.finish()))
 }
 
 fn write_lines(texts: &BTreeSet<&str>, json: bool, out: &mut dyn Write) -> io::Result<()> {
-    let terminal = io::stdout().is_terminal();
     for text in texts {
-        match (json, terminal) {
-            (false, _) => writeln!(out, "{}", Line(text))?,
-            (true, false) => writeln!(out, "{}", serde_json::to_string(text)?)?,
-            (true, true) => writeln!(out, "{}", TerminalSafe(&serde_json::to_string(text)?))?,
-        }
+        if json { json_line(out, text)? } else { writeln!(out, "{}", Line(text))? }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `arguments` | arguments of these commands |
 //! | `inputs` | blocks and folders: opening them, and reports of damage |
+//! | `folder` | the command `summary` of a folder |
 //! | `series` | the command `series` |
 //! | `labels` | the commands `labels` and `values` |
 //! | `cardinality` | the command `cardinality` |
@@ -19,6 +20,7 @@ mod cardinality;
 mod counting;
 mod diff;
 pub(crate) mod export;
+mod folder;
 mod inputs;
 mod labels;
 mod output;
@@ -29,6 +31,7 @@ pub(crate) mod top;
 pub(crate) use cardinality::cardinality;
 pub(crate) use diff::diff;
 pub(crate) use export::export;
+pub(crate) use folder::{FolderSummary, summarize_folder};
 pub(crate) use labels::{labels, values};
 pub(crate) use report::report;
 pub(crate) use series::series;

@@ -8,9 +8,10 @@ use std::path::Path;
 use chronoxide_inspect::export::ExportError;
 use chronoxide_publish::{Disk, Existing, PublishError, publish};
 use chronoxide_text::escape::TerminalSafe;
+use chronoxide_text::human;
 use crc32fast::Hasher;
 
-use crate::{Exit, Failure, HasExit, print};
+use crate::{Exit, Failure, HasExit, Quiet, print, tell};
 
 /// Error of a written file that does not pass verification.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +37,21 @@ pub(super) enum OutputError {
     Output(Failure),
 }
 
-/// Publishes a file, whole or not at all, after its checksum was compared with that of the written bytes.
+/// Tells what was written, as `chronoxide-ingest` and `chronoxide-compact` do.
+pub(super) fn tell_written(path: &Path, series: u64, bytes: u64, quiet: Quiet) {
+    if !quiet.is_set() {
+        let (path, series) = (path.display().to_string(), human::count(series));
+        tell(|out| writeln!(out, "{}: {series} series in {}", TerminalSafe(&path), human::bytes(bytes)));
+    }
+}
+
+/// Publishes a file, whole or not at all, after its checksum was compared with that of the written bytes. Returns its
+/// length.
 pub(super) fn to_file(
     target: &Path,
     existing: Existing,
     write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
-) -> Result<(), OutputError> {
+) -> Result<u64, OutputError> {
     let mut result = Ok(());
     let written = Cell::new(0);
     let published = publish(
@@ -58,21 +68,13 @@ pub(super) fn to_file(
             if sum(candidate.file())? == written.get() { Ok(()) } else { Err(VerifyError::Differs) }
         },
     );
-    finish(result, published.map(drop).map_err(PublishError::<VerifyError>::into))
+    finish(result, published.map(|published| published.byte_len).map_err(PublishError::<VerifyError>::into))
 }
 
-/// Writes to standard output. Characters that could control a terminal are escaped for one.
-pub(super) fn to_stdout(
-    is_terminal: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
-) -> Result<(), OutputError> {
+/// Writes to standard output.
+pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), OutputError> {
     let mut result = Ok(());
-    let printed =
-        print(
-            |out| {
-                if is_terminal { into_io(write(&mut Safe(out)), &mut result) } else { into_io(write(out), &mut result) }
-            },
-        );
+    let printed = print(|out| into_io(write(out), &mut result));
     finish(result, printed.map_err(Failure::from))
 }
 
@@ -88,7 +90,7 @@ fn into_io(outcome: Result<(), ExportError>, result: &mut Result<(), ExportError
     }
 }
 
-fn finish(result: Result<(), ExportError>, output: Result<(), Failure>) -> Result<(), OutputError> {
+fn finish<T>(result: Result<(), ExportError>, output: Result<T, Failure>) -> Result<T, OutputError> {
     result.map_err(OutputError::Export)?;
     output.map_err(OutputError::Output)
 }
@@ -122,26 +124,6 @@ impl<W: Write> Write for Summed<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-/// Writer of whole texts for a terminal.
-struct Safe<'a>(&'a mut dyn Write);
-
-impl Write for Safe<'_> {
-    /// Line feeds stay: rows end with them.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for line in String::from_utf8_lossy(bytes).split_inclusive('\n') {
-            match line.strip_suffix('\n') {
-                Some(line) => writeln!(self.0, "{}", TerminalSafe(line))?,
-                None => write!(self.0, "{}", TerminalSafe(line))?,
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command `series`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use chronoxide_dump::series::{Format, SeriesWriter};
 use chronoxide_inspect::query::{Queried, each_distinct};
@@ -15,7 +15,7 @@ pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, 
     let inputs = match &arguments.sources.paths[..] {
         [path] if crate::location_url(path).is_none() && !selectors.is_empty() => match crate::url(path) {
             Some(url) => {
-                let read = |queried: &[Queried<'_>]| write(arguments, queried, true, false, &mut std::io::sink());
+                let read = |queried: &[Queried<'_>]| write(arguments, queried, true, &mut std::io::sink());
                 Inputs::from_block(path, remote::open_for(url, selectors, read)?)
             }
             None => arguments.sources.open(quiet)?,
@@ -25,8 +25,7 @@ pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, 
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(selectors);
     arguments.matching.tell_unknown(&[&queries], quiet);
-    let is_terminal = std::io::stdout().is_terminal();
-    print(|out| write(arguments, &queries.blocks, inputs.is_one_file(), is_terminal, out))?;
+    print(|out| write(arguments, &queries.blocks, inputs.is_one_file(), out))?;
     Ok(queries.finish())
 }
 
@@ -35,11 +34,10 @@ fn write(
     arguments: &SeriesArguments,
     blocks: &[Queried<'_>],
     is_one_file: bool,
-    is_terminal: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let format = if arguments.json { Format::SeriesJson } else { arguments.format.into() };
-    let mut writer = SeriesWriter::new(format, is_terminal);
+    let mut writer = SeriesWriter::new(format);
     let mut left = if arguments.first > 0 { arguments.first } else { usize::MAX };
     each_distinct(blocks, |found| {
         let series = is_one_file.then(|| found.series_ref());

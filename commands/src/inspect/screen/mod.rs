@@ -2,6 +2,7 @@
 
 pub(crate) mod cardinality;
 pub(crate) mod difference;
+pub(crate) mod folder;
 mod list;
 pub(crate) mod plan;
 pub(crate) mod remap;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chronoxide_dump::summary::{Part, Summary, Times};
+use chronoxide_dump::summary::{FACTORED, Part, Summary, Times};
 use chronoxide_text::escape::Escaped;
 use chronoxide_text::human;
 
@@ -39,7 +39,8 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
         let rows = human::count_of(summary.metric_metadata.into(), "row");
         writeln!(out, "  metrics    {rows} of type, unit and description")?;
     }
-    writeln!(out, "  rows       {}, planner {}", summary.rows, summary.planner_version)?;
+    let layout = if summary.layout == FACTORED { "factored, " } else { "" };
+    writeln!(out, "  rows       {layout}{}, planner {}", summary.rows, summary.planner_version)?;
     for (what, pairs) in [("label", &summary.external_labels), ("annotation", &summary.annotations)] {
         for (key, value) in pairs {
             writeln!(out, "  {what:10} {}={}", Escaped(key), Escaped(value))?;
@@ -74,6 +75,6 @@ pub(super) fn parts(parts: &[Part], bytes: u64, style: Style, out: &mut dyn Writ
     Ok(())
 }
 
-fn times(range: Option<&Times>) -> String {
+pub(super) fn times(range: Option<&Times>) -> String {
     range.map_or_else(|| "unknown".to_owned(), |range| format!("{} to before {}", range.start, range.end))
 }

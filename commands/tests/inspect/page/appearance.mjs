@@ -60,9 +60,52 @@ async function checkPrint(page, check, report, folder) {
   check("print has no controls", visible === 0, `${visible} visible`);
 }
 
+// Checks that a narrow screen shows what matters without scrolling sideways, and does not break names inside words.
+async function checkNarrow(page, check, place) {
+  const found = await page.evaluate(() => {
+    const isSeen = (table, column) => [...document.querySelectorAll(`#${table} th[data-column="${column}"]`)]
+      .every((node) => node.getBoundingClientRect().right <= innerWidth);
+    const rows = (node) => new Set([...node.getClientRects()].map((area) => Math.round(area.top))).size;
+    const broken = [];
+    const names = [...document.querySelectorAll("tbody .wide .name")].flatMap((node) => [...node.childNodes]);
+    const isEdge = (node) => node === null || node.nodeName === "WBR";
+    const isWord = (part) => part.nodeType === Node.TEXT_NODE && isEdge(part.previousSibling) && isEdge(part.nextSibling);
+    for (const node of names.filter((part) => isWord(part) && part.length <= 12)) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      if (!/\s/u.test(node.data) && rows(range) > 1) {
+        broken.push(node.data);
+      }
+    }
+    const empty = [...document.querySelectorAll("table")].flatMap((table) => [...table.tHead.rows[0].cells]
+      .filter((head) => head.offsetWidth > 0 && table.tBodies[0].querySelector("[data-row]") !== null
+        && [...table.tBodies[0].querySelectorAll(`[data-column="${head.dataset.column}"]`)]
+          .every((cell) => cell.dataset.value === "" && cell.innerText.trim() === ""))
+      .map((head) => head.dataset.column));
+    return { remains: isSeen("labels-table", "remains"), series: isSeen("metrics-table", "series"), broken, empty };
+  });
+  check(`series without a label are seen, ${place}`, found.remains);
+  check(`series of metrics are seen, ${place}`, found.series);
+  check(`no name is broken inside a word, ${place}`, found.broken.length === 0, found.broken.join(", "));
+  check(`no column is empty, ${place}`, found.empty.length === 0, found.empty.join(", "));
+}
+
+// Checks that a bar has the meaning of its table and card: the part that remains.
+async function checkBars(page, check, report) {
+  const widths = await page.evaluate(() => [...document.querySelectorAll(`[data-column="remains"] .fill, .card .fill`)]
+    .map((fill) => fill.getBoundingClientRect().width / fill.parentElement.getBoundingClientRect().width));
+  const cards = report.suggestions.map((row) => row.remains / (row.remains + row.removes));
+  const rows = report.labels.slice(0, 25).filter((row) => row.remains !== null)
+    .map((row) => row.remains / report.totals.series);
+  const wanted = [...cards, ...rows];
+  check("each bar is the part that remains", widths.length === wanted.length
+    && widths.every((width, index) => Math.abs(width - wanted[index]) < 0.02), `${widths} are not ${wanted}`);
+}
+
 // Checks the narrowest width in the first scheme and the widest in the last, or all widths in all schemes.
 export async function checkAppearance(page, check, report, folder, isThorough) {
   await checkStructure(page, check);
+  await checkBars(page, check, report);
   for (const width of isThorough ? WIDTHS : AUDITED) {
     await page.setViewportSize({ width, height: 900 });
     for (const colorScheme of isThorough ? SCHEMES : [SCHEMES[AUDITED.indexOf(width)]]) {
@@ -72,6 +115,9 @@ export async function checkAppearance(page, check, report, folder, isThorough) {
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       check(`no horizontal overflow, ${place}`, wide <= 0, `${wide} pixels`);
       await page.screenshot({ path: join(folder, `${width}-${colorScheme}.png`), fullPage: true });
+      if (width === WIDTHS[0]) {
+        await checkNarrow(page, check, place);
+      }
       if (AUDITED.includes(width)) {
         await audit(page, check, place);
       }

@@ -9,13 +9,14 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::inspect::choices::ExportFormat;
 use crate::inspect::commands::arguments::Matching;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, warn_of_extension};
 
 pub(crate) const EXPORT: &str = "\
 Examples:
   chronoxide-inspect export week.cx -o week.parquet
   chronoxide-inspect export week.cx -o pods.csv --match '{job=\"api\"}' --columns __name__,pod,zone
   chronoxide-inspect export week.cx --format jsonl | jq -r .instance
+  chronoxide-inspect export week.cx -o week.csv --csv-safe
   chronoxide-inspect export week.cx -o week.arrow --map
   duckdb -c \"SELECT job, count(*) FROM 'week.parquet' GROUP BY job\"
 
@@ -44,6 +45,12 @@ pub(crate) struct ExportArguments {
     /// Write all labels as a map in the column `labels`, after `series_ref`; not for csv
     #[arg(long, conflicts_with = "columns")]
     pub(crate) map: bool,
+    /// Write a `'` before each csv cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return
+    ///
+    /// Senders of metrics choose names and values of labels, and spreadsheets compute cells that begin so. Without this
+    /// option, csv has the labels unchanged: do not open it in a spreadsheet if you do not trust the senders.
+    #[arg(long)]
+    pub(crate) csv_safe: bool,
     /// Sort series by their labels; takes 20 bytes of memory per series
     #[arg(long)]
     pub(crate) sort: bool,
@@ -58,6 +65,20 @@ impl ExportArguments {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
+    /// Warns of an extension that is that of another format.
+    pub(super) fn warn_of_extension(&self, format: Format) {
+        let (what, extensions): (_, &[&str]) = match format {
+            Format::Parquet => ("a Parquet file", &["parquet"]),
+            Format::Arrow | Format::ArrowStream => ("an Arrow file", &["arrow", "ipc", "feather"]),
+            Format::Csv | Format::SafeCsv => ("a CSV file", &["csv"]),
+            Format::Jsonl => ("JSON lines", &["jsonl", "ndjson", "json"]),
+            _ => return,
+        };
+        if let Some(file) = self.file() {
+            warn_of_extension("chronoxide-inspect", file, what, extensions);
+        }
+    }
+
     /// Returns the format, and checks that it can be written to the output.
     pub(super) fn checked_format(&self, is_terminal: bool) -> Result<Format, Failure> {
         let usage = |message: String| Err(Failure::new(Exit::Usage, message));
@@ -67,6 +88,9 @@ impl ExportArguments {
         if let Some(twice) = first_repeated(&self.columns) {
             return usage(format!("--columns has {} more than once", Escaped(twice)));
         }
+        if self.csv_safe && format != Format::Csv {
+            return usage("--csv-safe is for csv: the other formats have no formulas".to_owned());
+        }
         if self.map && format == Format::Csv {
             return usage("csv has no maps: leave out --map, or use jsonl, arrow or parquet".to_owned());
         }
@@ -74,6 +98,7 @@ impl ExportArguments {
             (Some(file), _) if crate::is_folder(file) => {
                 usage(format!("{}: the output must be a file, not a folder", file.display()))
             }
+            (_, Format::Csv) if self.csv_safe => Ok(Format::SafeCsv),
             (Some(_), format) => Ok(format),
             (None, Format::Parquet) => usage("parquet needs a file: name it with -o".to_owned()),
             (None, Format::Arrow) if is_terminal => {

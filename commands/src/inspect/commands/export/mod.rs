@@ -22,9 +22,10 @@ use chronoxide_text::escape::Escaped;
 
 use self::arguments::ExportArguments;
 use self::progress::Bar;
-use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
+use super::output::{OutputError, folder_of, is_same_file, tell_written, to_file, to_stdout};
 use crate::inspect::in_file;
 use crate::inspect::opened::open_block;
+use crate::mistake::did_you_mean;
 use crate::{Exit, Failure, Interruption, Quiet, existing, tell};
 
 pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, Failure> {
@@ -40,6 +41,7 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     if file.is_some_and(|file| is_same_file(file, path)) {
         return Err(Failure::new(Exit::Usage, format!("{}: is the block itself", path.display())));
     }
+    arguments.warn_of_extension(format);
     let existing = file.map(|file| existing(file, arguments.force)).transpose()?;
 
     // The checksums are right, so that the output has what was written.
@@ -66,10 +68,10 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
             // Temporary files of killed runs only take space.
             let _ = recover(&Disk, folder_of(file));
             interruption.begin();
-            to_file(file, existing, write)
+            to_file(file, existing, write).map(|bytes| tell_written(file, series_count, bytes, quiet))
         }
         // There is nothing to remove: a signal ends the process at once.
-        _ => to_stdout(is_terminal, write),
+        _ => to_stdout(write),
     };
     drop(bar);
     match outcome {
@@ -135,7 +137,9 @@ fn tell_unknown(
     let mut names = arguments.matching.narrow_names();
     names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != series_ref.name()));
     for name in names.into_iter().filter(|name| !queried.has_label(name)) {
-        tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}", Escaped(name)));
+        let known = table.block().view();
+        let near = did_you_mean(name, known.label_names().filter_map(|name| str::from_utf8(name.ok()?).ok()));
+        tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}{near}", Escaped(name)));
     }
     Ok(())
 }

@@ -14,15 +14,23 @@ use self::arguments::ReportArguments;
 use self::page::Page;
 use super::counting::Counting;
 use super::inputs::Inputs;
-use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
-use crate::inspect::{json_line, worse};
+use super::output::{OutputError, folder_of, is_same_file, tell_written, to_file, to_stdout};
+use crate::inspect::worse;
 use crate::memory::default_limit;
-use crate::{Exit, Failure, Quiet, existing};
+use crate::{Exit, Failure, Quiet, existing, json_line, warn_of_extension};
 
 pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let is_terminal = io::stdout().is_terminal();
     arguments.check(is_terminal)?;
     let file = arguments.file();
+    if let Some(file) = file {
+        warn_of_extension(
+            "chronoxide-inspect",
+            file,
+            if arguments.json { "JSON" } else { "a page" },
+            if arguments.json { &["json"] } else { &["html", "htm"] },
+        );
+    }
     let existing = file.map(|file| existing(file, arguments.force)).transpose()?;
     Inputs::check(arguments.inputs())?;
     let inputs: Vec<(&Path, Inputs)> = arguments.inputs().map(|path| (path, Inputs::open([path], quiet))).collect();
@@ -50,7 +58,7 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
         _ => report::report(&reported[0], &options)?,
     };
     drop(counting);
-    write(&report, arguments.json, file.zip(existing), is_terminal)?;
+    write(&report, arguments.json, file.zip(existing), quiet)?;
     Ok(exit)
 }
 
@@ -59,7 +67,7 @@ fn write(
     report: &Report,
     is_json: bool,
     file: Option<(&Path, chronoxide_publish::Existing)>,
-    is_terminal: bool,
+    quiet: Quiet,
 ) -> Result<(), Failure> {
     let write = |out: &mut dyn Write| match is_json {
         true => Ok(json_line(out, report)?),
@@ -69,9 +77,10 @@ fn write(
         Some((file, existing)) => {
             // Temporary files of killed runs only take space.
             let _ = recover(&Disk, folder_of(file));
-            to_file(file, existing, write)
+            let series = report.totals.series;
+            to_file(file, existing, write).map(|bytes| tell_written(file, series, bytes, quiet))
         }
-        None => to_stdout(is_terminal, write),
+        None => to_stdout(write),
     };
     match written {
         Ok(()) => Ok(()),

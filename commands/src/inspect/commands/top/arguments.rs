@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::start::Start;
-use crate::argument::size;
+use crate::argument::{count, size};
 use crate::inspect::commands::arguments::{Matching, Sources};
 
 pub(crate) const TOP: &str = "\
@@ -32,7 +32,7 @@ pub(crate) struct TopArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
     /// Rows of the plain table and of --json; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = count::<usize>)]
     pub(crate) first: usize,
     /// Refuse a merge of blocks that could need more memory than this, such as 512MiB [default: half of the memory
     /// that the process may use]

@@ -28,8 +28,6 @@ mod start;
 mod table;
 mod view;
 
-use std::io::{self, IsTerminal};
-
 use chronoxide_inspect::report::{Options, explore};
 
 use self::arguments::TopArguments;
@@ -37,7 +35,7 @@ use self::browser::Browser;
 use super::counting::Counting;
 use crate::memory::default_limit;
 use crate::style::Style;
-use crate::{Exit, Failure, Quiet, tell};
+use crate::{Exit, Failure, Quiet, print_styled, tell};
 
 pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(quiet)?;
@@ -72,10 +70,9 @@ fn print(arguments: &TopArguments, browser: &Browser, quiet: Quiet) -> Result<Ex
         return Ok(Exit::Ok);
     }
     let first = if arguments.first > 0 { arguments.first } else { usize::MAX };
-    let is_terminal = io::stdout().is_terminal();
-    crate::print(|out| match arguments.json {
-        true => plain::write_json(browser.level(), first, is_terminal, out),
-        false => plain::write(browser.level(), first, Style::stdout(), out),
+    print_styled(|out, style| match arguments.json {
+        true => plain::write_json(browser.level(), first, out),
+        false => plain::write(browser.level(), first, style, out),
     })?;
     Ok(Exit::Ok)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::level::Level;
 use super::list::List;
-use crate::inspect::shown_json_line;
+use crate::json_line;
 use crate::style::Style;
 
 /// Writes at most `first` rows as a table. Names are last, since their width varies.
@@ -41,7 +41,7 @@ enum Row<'a> {
 }
 
 /// Writes at most `first` rows as JSON, one object per line.
-pub(super) fn write_json(level: &Level, first: usize, is_terminal: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_json(level: &Level, first: usize, out: &mut dyn Write) -> io::Result<()> {
     for row in 0..level.list.len().min(first) {
         let row = match &level.list {
             List::Metrics(rows) => {
@@ -54,7 +54,7 @@ pub(super) fn write_json(level: &Level, first: usize, is_terminal: bool, out: &m
             }
             List::Values(rows) => Row::Value { value: &rows[row].value, series: rows[row].series },
         };
-        shown_json_line(out, &row, is_terminal)?;
+        json_line(out, &row)?;
     }
     Ok(())
 }

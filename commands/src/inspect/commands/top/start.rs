@@ -6,6 +6,7 @@ use chronoxide_text::escape::Escaped;
 
 use super::browser::Browser;
 use super::view::{NO_NAME, Subset, View};
+use crate::mistake::did_you_mean;
 
 /// List to begin with.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +53,16 @@ impl Browser {
             return self.open(explorer);
         }
         let shown = Escaped(name.unwrap_or_default());
+        let list = &self.level().list;
+        let near = did_you_mean(name.unwrap_or_default(), (0..list.len()).filter_map(|row| list.name(row)));
         let notice = match (&self.level().view, name) {
             (View::Metrics, None) => "all series have a name".to_owned(),
-            (View::Metrics, Some(_)) => format!("no metric has the name {shown}"),
+            (View::Metrics, Some(_)) => format!("no metric has the name {shown}{near}"),
             (View::Labels(Subset::Metric(metric)), _) => {
                 let metric = metric.as_deref().map_or_else(|| NO_NAME.to_owned(), |name| Name(name).to_string());
-                format!("no series of the metric {metric} has a label {shown}")
+                format!("no series of the metric {metric} has a label {shown}{near}")
             }
-            _ => format!("no series has a label {shown}"),
+            _ => format!("no series has a label {shown}{near}"),
         };
         self.set_notice(notice);
         Ok(())
@@ -96,7 +99,11 @@ mod tests {
             ),
             (Start::Labels { label: None }, "All > labels", None),
             (Start::Labels { label: Some("pod") }, "All > label pod", None),
-            (Start::Labels { label: Some("Pod") }, "All > labels", Some("no series has a label \"Pod\"")),
+            (
+                Start::Labels { label: Some("Pod") },
+                "All > labels",
+                Some("no series has a label \"Pod\"; did you mean \"pod\"?"),
+            ),
         ] {
             began(start, |browser, _| assert_eq!((path(browser).as_str(), browser.notice()), (expected, notice)));
         }

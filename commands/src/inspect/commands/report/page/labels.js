@@ -45,19 +45,21 @@
     }
     const removed = shareOf(total - row.remains, total);
     return element("span", { class: "remains" }, exact(row.remains),
-      element("span", { class: "removed" }, removed === 0 ? "no change" : page.minus(removed)), page.bar(removed));
+      element("span", { class: "removed" }, removed === 0 ? "no change" : page.minus(removed)),
+      page.bar(shareOf(row.remains, total), "remaining"));
   }
 
   function allColumns(total) {
     return [
       nameColumn,
-      { id: "values", title: "Distinct values", numeric: true, value: (row) => row.values },
-      page.sizeColumn("value_bytes", "Bytes of values", (row) => row.value_bytes),
-      { id: "series", title: "Series with it", numeric: true, value: (row) => row.series },
+      // Beside the name: on a narrow screen the other columns are reached by scrolling.
       {
         id: "remains", title: "Series without it", numeric: true, value: (row) => row.remains,
         cell: (row) => remains(row, total),
       },
+      { id: "values", title: "Distinct values", numeric: true, value: (row) => row.values },
+      page.sizeColumn("value_bytes", "Bytes of values", (row) => row.value_bytes),
+      { id: "series", title: "Series with it", numeric: true, value: (row) => row.series },
       looksColumn,
       examplesColumn,
     ];
@@ -106,7 +108,8 @@
       const metric = report.metrics.find((other) => other.metric === selected);
       if (selected === undefined || !metric) {
         table.replace(whole);
-        lead.textContent = "“Series without it” is the number of series that remain if the label is dropped. "
+        lead.textContent = "“Series without it” is the number of series that remain if the label is dropped, and the "
+          + "bar is their part of all series. "
           + "A label with many values costs bytes; a label that makes many series costs memory in every store.";
         rest.hidden = report.other_labels.labels === 0;
         rest.textContent = `${counted(report.other_labels.labels, "more label")} with `

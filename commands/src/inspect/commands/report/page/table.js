@@ -45,6 +45,7 @@
       this.sorted = null;
       this.cache = new Map();
       this.build(caption);
+      this.hideEmpty();
       this.refresh();
       tables.add(this);
     }
@@ -113,6 +114,7 @@
       }
       this.caption.replaceChildren(...[caption].flat());
       this.rows = rows;
+      this.hideEmpty();
       this.cache.clear();
       this.input.value = "";
       this.search.hidden = rows.length <= MIN_ROWS_FOR_SEARCH;
@@ -149,6 +151,15 @@
       }
     }
 
+    // Hides columns without any value: they would push the others off a narrow screen.
+    hideEmpty() {
+      const isEmpty = (column) => this.rows.length > 0
+        && this.rows.every((row) => column.value(row) === null || column.value(row) === "");
+      this.columns.forEach((column, index) => {
+        this.headers[index].hidden = index > 0 && isEmpty(column);
+      });
+    }
+
     // Rows are made when they are first shown, and kept.
     row(row) {
       let node = this.cache.get(row);
@@ -171,6 +182,7 @@
         scope: index === 0 ? "row" : null,
         class: kind || null,
         "data-column": column.id,
+        hidden: this.headers[index].hidden ? "" : null,
         "data-value": value === null ? "" : typeof value === "string" ? page.visible(value) : value,
       }, content);
     }

@@ -34,16 +34,21 @@
     return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join("")}…`;
   }
 
+  // Splits a text at the places where a line may break: after the separators of names, rather than inside words.
+  const breakable = (text) => text.split(/(?<=[_./:,-])(?=[^_./:,-])/u)
+    .flatMap((word, index) => (index === 0 ? [word] : [element("wbr"), word]));
+
   // Splits a text into text nodes and marked escapes, so that an escape differs from a backslash in the text.
-  function marked(text) {
+  function marked(text, isName) {
     const parts = [];
+    const plain = (part) => parts.push(...(isName ? breakable(part) : [part]));
     let from = 0;
     for (const match of text.matchAll(INVISIBLE)) {
-      parts.push(text.slice(from, match.index));
+      plain(text.slice(from, match.index));
       parts.push(element("span", { class: "escape" }, escapeCharacter(match[0])));
       from = match.index + match[0].length;
     }
-    parts.push(text.slice(from));
+    plain(text.slice(from));
     return parts.filter((part) => part !== "");
   }
 
@@ -53,7 +58,8 @@
       return element("em", { class: "placeholder" }, "(empty)");
     }
     const short = shorten(text, limit);
-    return element("bdi", { class: kind, title: short === text ? null : visible(text) }, marked(short));
+    return element("bdi", { class: kind, title: short === text ? null : visible(text) },
+      marked(short, kind === "name"));
   }
 
   const name = (text) => isolated(text, MAX_NAME, "name");
