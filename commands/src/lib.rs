@@ -68,6 +68,7 @@ mod message;
 mod output;
 mod pages;
 mod quiet;
+mod selectors;
 pub mod style;
 mod target;
 mod thread;

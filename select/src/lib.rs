@@ -77,7 +77,8 @@
 //! | `**`, more than 1,000 repetitions | errors | repetitions |
 //! | `\p{^Greek}` | `\P{Greek}` | an error |
 //!
-//! Remaining differences: a pattern that takes more than 10 MiB when compiled is refused, and so is a surrogate such as
+//! Remaining differences: a pattern that takes more than 10 MiB when compiled is refused, so are the patterns of a
+//! selector that take more than 64 MiB in all (see [`Patterns`]), and so is a surrogate such as
 //! `\x{D800}`. More names of Unicode classes are accepted, such as `\p{Emoji}`, and more than 1,000 repetitions by
 //! nesting. The Unicode tables may have different versions.
 //!
@@ -89,6 +90,7 @@
 //! | `quoted` | quoted strings, as Go reads them |
 //! | `re2` | translation of regular expressions |
 //! | `pattern` | regular expressions over sorted values: lookups, prefixes, automata |
+//! | `patterns` | [`Patterns`]: selectors that belong together, with bounds for all of them |
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`] and [`select`]: from matchers to series |
 //! | `selection` | [`Selection`]: refs in order, and set operations |
@@ -121,6 +123,7 @@ mod members;
 mod parse;
 mod part;
 mod pattern;
+mod patterns;
 mod project;
 mod quoted;
 mod ranges;
@@ -145,6 +148,7 @@ pub use index::Index;
 pub use label_order::LabelOrder;
 pub use limits::Limits;
 pub use parse::SelectorError;
+pub use patterns::Patterns;
 pub use project::{Groups, Labels, Projection, TextBytes};
 pub use ranges::{Numbers, Ranges};
 pub use searcher::{Searcher, select};

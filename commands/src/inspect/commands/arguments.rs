@@ -67,7 +67,7 @@ pub(crate) struct Matching {
     ///
     /// Without --match, all series are selected. A selector that matches every series, such as '{}', is allowed.
     /// Selectors see the labels of series, and not the external labels of blocks.
-    #[arg(long = "match", value_name = "SELECTOR", value_parser = Selector::parse_any)]
+    #[arg(long = "match", value_name = "SELECTOR", value_parser = crate::selectors::any)]
     pub(crate) selectors: Vec<Selector>,
 }
 
