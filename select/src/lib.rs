@@ -94,6 +94,8 @@
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`] and [`select`]: from matchers to series |
 //! | `selection` | [`Selection`]: refs in order, and set operations |
+//! | `pages` | [`Pages`]: selected series in parts of bounded memory |
+//! | `collector` | refs of selected series while they are found |
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
 //! | `condition` | matchers as codes of a dictionary |
 //! | `row_set` | rows of a table whose code is in a set |
@@ -106,11 +108,12 @@
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
 //! | `part`, `members` | selected series of one keyset, and selected members of its lists |
 //! | `ranges` | [`Ranges`]: sorted ranges of numbers |
-//! | `limits` | [`Limits`]: most series, most time, cancellation |
+//! | `limits` | [`Limits`]: most series, most memory, most time, cancellation |
 //! | `error` | [`SelectError`] |
 
 mod block_set;
 mod codes;
+mod collector;
 mod columns;
 mod condition;
 mod error;
@@ -120,6 +123,7 @@ mod index;
 mod label_order;
 mod limits;
 mod members;
+mod pages;
 mod parse;
 mod part;
 mod pattern;
@@ -147,6 +151,7 @@ pub use find_many::FindManyError;
 pub use index::Index;
 pub use label_order::LabelOrder;
 pub use limits::Limits;
+pub use pages::Pages;
 pub use parse::SelectorError;
 pub use patterns::Patterns;
 pub use project::{Groups, Labels, Projection, TextBytes};

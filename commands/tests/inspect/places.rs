@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
+use chronoxide_testkit::product::product;
 
 use crate::support::{Folder, assert_exit, command, golden, run};
 
@@ -148,4 +149,30 @@ fn quiet_keeps_data_and_errors() {
     let note = "note: no metric has the name \"absent\"";
     assert_exit(&run(&["metrics", &path, "--name", "absent"]), 0, note);
     assert!(run(&["metrics", &path, "--name", "absent", "-q"]).stderr.is_empty());
+}
+
+/// All 400 million pairs of two labels with 20,000 values each, in some 300 KB.
+#[cfg(target_os = "linux")]
+#[test]
+fn first_series_of_a_small_block_with_very_many_take_little_memory() {
+    const EVERY_SECOND: &str = r#"{a=~".*[02468]"}"#;
+    let folder = Folder::new();
+    for listed in ["a", "b"] {
+        let path = folder.write("product.cx", &product(20_000, listed).unwrap());
+        let cases: [(&[&str], &[&str]); 4] = [
+            (&["series", &path, "--match", EVERY_SECOND, "--first", "2"], &["000000", "000002"]),
+            (&["series", &path, "--match", r#"{b="000001"}"#, "--match", EVERY_SECOND, "--first", "2"], &["000000"]),
+            (&["values", "a", &path, "--match", EVERY_SECOND, "--limit", "2"], &["000000", "000002"]),
+            (&["cardinality", &path, "--match", EVERY_SECOND], &["200,000,000"]),
+        ];
+        for (arguments, expected) in cases {
+            // The list of all refs takes 1.6 GB.
+            let output = run_with_memory(64 << 10, arguments);
+            assert_exit(&output, 0, "");
+            let shown = String::from_utf8(output.stdout).unwrap();
+            for expected in expected.iter().filter(|_| listed == "a" || arguments[0] != "series") {
+                assert!(shown.contains(expected), "{arguments:?}: {shown}");
+            }
+        }
+    }
 }
