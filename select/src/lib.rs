@@ -102,7 +102,7 @@
 //! | `codes` | codes of columns, read in batches, and binary searches |
 //! | `values` | values of a label |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
-//! | `project` | [`Projection`], [`Groups`], [`TextBytes`] and fingerprints: labels of many series, on codes |
+//! | `project` | [`Projection`], [`Groups`], [`SeriesProducts`], [`TextBytes`] and fingerprints: labels of many series, on codes |
 //! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
@@ -154,7 +154,7 @@ pub use limits::Limits;
 pub use pages::Pages;
 pub use parse::SelectorError;
 pub use patterns::Patterns;
-pub use project::{Groups, Labels, Projection, TextBytes};
+pub use project::{Groups, Labels, Projection, SeriesProducts, TextBytes};
 pub use ranges::{Numbers, Ranges};
 pub use searcher::{Searcher, select};
 pub use selection::{Refs, Selection};
