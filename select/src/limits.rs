@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::SelectError;
 
-/// Bounds of a query: most series, most memory, most time, and a switch to cancel it. The default limits the memory only,
-/// to [`Limits::DEFAULT_MAX_MEMORY`].
+/// Bounds of a query: most series, most memory, most time, and a switch to cancel it. The default limits the memory
+/// only, to [`Limits::DEFAULT_MAX_MEMORY`].
 ///
 /// ```
 /// use std::time::Duration;

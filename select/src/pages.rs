@@ -10,7 +10,8 @@ use crate::{Matcher, Ranges, Searcher, SelectError, Selection};
 
 /// Ranges of each alternative in the first page: often few series are wanted.
 const FIRST_RANGES: usize = 64;
-/// Ranges of the largest pages, 1 MiB of memory, shared by the alternatives. To find them costs more than to start again.
+/// Ranges of the largest pages, 1 MiB of memory, shared by the alternatives. To find them costs more than to start
+/// again.
 const MAX_RANGES: usize = 1 << 17;
 /// Ranges of each of very many alternatives.
 const LEAST_RANGES: usize = 1 << 10;

@@ -185,8 +185,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// Calls `each` with the selected rows of each keyset that has some, from the row of a series on, in order, until
     /// it breaks.
     ///
-    /// A keyset is one part, or parts of rows, the first of which have `first_rows` rows, so that the series of its
-    /// first rows are found without its last ones.
+    /// A keyset is one part, or parts of rows that begin with `first_rows` rows, so that the series of its first rows
+    /// are found without its last ones.
     fn for_each_part_from(
         &self,
         conditions: &[Condition],

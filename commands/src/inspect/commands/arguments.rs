@@ -52,11 +52,11 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Opens the blocks, and the live blocks of the folders.
-    pub(super) fn open(&self, quiet: Quiet) -> Result<Inputs, Failure> {
+    /// Opens the blocks, and the live blocks of the folders; see [`Inputs::open`].
+    pub(super) fn open(&self, memory_limit: Option<usize>, quiet: Quiet) -> Result<Inputs, Failure> {
         let paths = || self.paths.iter().map(PathBuf::as_path);
         Inputs::check(paths())?;
-        Ok(Inputs::open(paths(), quiet))
+        Inputs::open(paths(), memory_limit, quiet)
     }
 }
 

@@ -11,7 +11,7 @@ use super::arguments::{LabelsArguments, ValuesArguments, tell_unknown_label};
 use crate::{Exit, Failure, Quiet, print, tell};
 
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let inputs = arguments.sources.open(quiet)?;
+    let inputs = arguments.sources.open(None, quiet)?;
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(&arguments.matching.selectors);
     arguments.matching.tell_unknown(&[&queries], quiet);
@@ -22,7 +22,7 @@ pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, 
 
 pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let ValuesArguments { name, labels, prefix, limit } = arguments;
-    let inputs = labels.sources.open(quiet)?;
+    let inputs = labels.sources.open(None, quiet)?;
     labels.matching.tell_wide(quiet);
     let queries = inputs.query(&labels.matching.selectors);
     labels.matching.tell_unknown(&[&queries], quiet);
