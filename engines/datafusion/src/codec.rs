@@ -232,7 +232,7 @@ impl SeriesMessage {
         let predicate = Predicate::new(&table.schema(), &filters, |name| table.content(name))?;
         let reserved = AtomicU64::new(0);
         let limits = table.limits().with_shared_memory(&reserved);
-        let select = |block| predicate.select(block, strings, None, limits);
+        let select = |block: &BlockTable| predicate.select(block, strings, None, limits);
         let selections: Vec<Selection> = table.blocks().iter().map(select).collect::<Result<_>>()?;
         let mut partitions = Vec::with_capacity(self.partitions.len());
         for partition in &self.partitions {
