@@ -76,6 +76,7 @@ mod output;
 mod pages;
 mod quiet;
 mod safe;
+mod selectors;
 pub mod style;
 mod target;
 mod thread;

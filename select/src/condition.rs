@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use chronoxide_format::view::{BlockView, Column, Table};
 use chronoxide_format::{KeyId, SymbolId};
@@ -14,11 +14,11 @@ use crate::row_set::{Keep, RowSet};
 use crate::{Limits, Matcher, Ranges, SelectError};
 
 /// Requirement of all matchers of one label.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Condition {
     pub key: KeyId,
     /// With [`Keep::Members`], the codes that satisfy all matchers; with [`Keep::Others`], those that do not.
-    pub codes: Rc<RowSet>,
+    pub codes: Arc<RowSet>,
     /// `Members`: a series must have the label with one of the codes. `Others`: it must not.
     pub keep: Keep,
 }
@@ -55,7 +55,7 @@ pub(crate) fn conditions_of_codes(
         match (keep, codes.is_empty()) {
             (Keep::Members, true) => return Ok(None),
             (Keep::Others, true) => {}
-            _ => conditions.push(Condition { key, codes: Rc::new(RowSet::new(codes, count)), keep }),
+            _ => conditions.push(Condition { key, codes: Arc::new(RowSet::new(codes, count)), keep }),
         }
     }
     conditions.sort_by_key(|condition| (condition.keep == Keep::Others, condition.codes.ranges().count()));

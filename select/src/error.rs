@@ -24,6 +24,16 @@ pub enum SelectError {
         /// Number of selected series.
         series: u64,
     },
+    /// The refs of the selected series take more memory than the limit allows.
+    #[error(
+        "the selected series take more than the memory limit of {} MiB: add a matcher, ask for fewer series, or raise \
+         the limit (max_memory)",
+        limit >> 20
+    )]
+    MemoryLimit {
+        /// Maximum memory in bytes.
+        limit: u64,
+    },
     /// The selection was made from another snapshot of the folder, in which blocks have other positions.
     #[error("the selection is of another snapshot of the folder: select again")]
     OtherSnapshot,

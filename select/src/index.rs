@@ -313,6 +313,12 @@ impl Index {
         self.split_uses(key).1.len()
     }
 
+    /// Returns the number of keys, summed over all keysets: the size of a walk over the keys of each.
+    #[must_use]
+    pub fn keyset_key_count(&self) -> u64 {
+        (0..self.key_count).map(|key| self.keyset_count_with(KeyId(key)) as u64).sum()
+    }
+
     /// Returns the keys of each keyset, in order.
     pub(crate) fn keys_of_keysets(&self) -> Vec<Vec<KeyId>> {
         let mut keysets = vec![Vec::new(); self.keysets.len()];

@@ -77,7 +77,8 @@
 //! | `**`, more than 1,000 repetitions | errors | repetitions |
 //! | `\p{^Greek}` | `\P{Greek}` | an error |
 //!
-//! Remaining differences: a pattern that takes more than 10 MiB when compiled is refused, and so is a surrogate such as
+//! Remaining differences: a pattern that takes more than 10 MiB when compiled is refused, so are the patterns of a
+//! selector that take more than 64 MiB in all (see [`Patterns`]), and so is a surrogate such as
 //! `\x{D800}`. More names of Unicode classes are accepted, such as `\p{Emoji}`, and more than 1,000 repetitions by
 //! nesting. The Unicode tables may have different versions.
 //!
@@ -89,26 +90,30 @@
 //! | `quoted` | quoted strings, as Go reads them |
 //! | `re2` | translation of regular expressions |
 //! | `pattern` | regular expressions over sorted values: lookups, prefixes, automata |
+//! | `patterns` | [`Patterns`]: selectors that belong together, with bounds for all of them |
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`] and [`select`]: from matchers to series |
 //! | `selection` | [`Selection`]: refs in order, and set operations |
+//! | `pages` | [`Pages`]: selected series in parts of bounded memory |
+//! | `collector` | refs of selected series while they are found |
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
 //! | `condition` | matchers as codes of a dictionary |
 //! | `row_set` | rows of a table whose code is in a set |
 //! | `codes` | codes of columns, read in batches, and binary searches |
 //! | `values` | values of a label |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
-//! | `project` | [`Projection`], [`Groups`], [`TextBytes`] and fingerprints: labels of many series, on codes |
+//! | `project` | [`Projection`], [`Groups`], [`SeriesProducts`], [`TextBytes`] and fingerprints: labels of many series, on codes |
 //! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
 //! | `part`, `members` | selected series of one keyset, and selected members of its lists |
 //! | `ranges` | [`Ranges`]: sorted ranges of numbers |
-//! | `limits` | [`Limits`]: most series, most time, cancellation |
+//! | `limits` | [`Limits`]: most series, most memory, most time, cancellation |
 //! | `error` | [`SelectError`] |
 
 mod block_set;
 mod codes;
+mod collector;
 mod columns;
 mod condition;
 mod error;
@@ -118,9 +123,11 @@ mod index;
 mod label_order;
 mod limits;
 mod members;
+mod pages;
 mod parse;
 mod part;
 mod pattern;
+mod patterns;
 mod project;
 mod quoted;
 mod ranges;
@@ -144,8 +151,10 @@ pub use find_many::FindManyError;
 pub use index::Index;
 pub use label_order::LabelOrder;
 pub use limits::Limits;
+pub use pages::Pages;
 pub use parse::SelectorError;
-pub use project::{Groups, Labels, Projection, TextBytes};
+pub use patterns::Patterns;
+pub use project::{Groups, Labels, Projection, SeriesProducts, TextBytes};
 pub use ranges::{Numbers, Ranges};
 pub use searcher::{Searcher, select};
 pub use selection::{Refs, Selection};

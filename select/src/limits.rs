@@ -1,11 +1,12 @@
 //! [`Limits`]: bounds of a query's work.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::SelectError;
 
-/// Bounds of a query: most series, most time, and a switch to cancel it. The default has none.
+/// Bounds of a query: most series, most memory, most time, and a switch to cancel it. The default limits the memory
+/// only, to [`Limits::DEFAULT_MAX_MEMORY`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -15,18 +16,40 @@ use crate::SelectError;
 /// let limits = Limits::default().with_max_series(100_000).with_timeout(Duration::from_secs(2));
 /// # let _ = limits;
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     max_series: Option<u64>,
+    max_memory: u64,
+    /// Bytes of all selections of the query, if several blocks share the limit.
+    reserved: Option<&'a AtomicU64>,
     deadline: Option<Instant>,
     cancelled: Option<&'a AtomicBool>,
 }
 
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        let max_memory = Self::DEFAULT_MAX_MEMORY;
+        Self { max_series: None, max_memory, reserved: None, deadline: None, cancelled: None }
+    }
+}
+
 impl<'a> Limits<'a> {
+    /// Maximum memory of the refs of a selection in bytes, unless set: 1 GiB, which is enough for every second series
+    /// of 268 million.
+    pub const DEFAULT_MAX_MEMORY: u64 = 1 << 30;
+
     /// Fails a selection of more than `max` series with [`SelectError::TooManySeries`].
     #[must_use]
     pub fn with_max_series(self, max: u64) -> Self {
         Self { max_series: Some(max), ..self }
+    }
+
+    /// Fails a selection whose refs take more than `max` bytes with [`SelectError::MemoryLimit`]: 8 bytes per range of
+    /// refs, and 16 bytes per series that is sorted. A small block can have very many series, and a selection of every
+    /// second one as many ranges. Counts, and [`Pages`](crate::Pages), keep no list.
+    #[must_use]
+    pub fn with_max_memory(self, max: u64) -> Self {
+        Self { max_memory: max, ..self }
     }
 
     /// Fails a query that is not done after `timeout`, counted from this call, with [`SelectError::DeadlineExceeded`].
@@ -45,6 +68,31 @@ impl<'a> Limits<'a> {
     /// Returns the limits without that of the number of series.
     pub(crate) fn without_max_series(self) -> Self {
         Self { max_series: None, ..self }
+    }
+
+    /// Counts the memory of several selections, such as those of the blocks of a table, together: `reserved` is their
+    /// sum in bytes, at first 0.
+    #[must_use]
+    pub fn with_shared_memory(self, reserved: &'a AtomicU64) -> Self {
+        Self { reserved: Some(reserved), ..self }
+    }
+
+    /// Checks the memory of a selection, in bytes, before it grows by at most `wanted` bytes from `own`. Returns the
+    /// bytes by which it may grow, at least `least`.
+    pub(crate) fn reserve(&self, own: u64, wanted: u64, least: u64) -> Result<u64, SelectError> {
+        let granted = |used: u64| {
+            let room = self.max_memory.saturating_sub(used);
+            (room >= least).then(|| room.min(wanted))
+        };
+        let granted = match self.reserved {
+            None => granted(own),
+            Some(reserved) => {
+                let grow = |used: u64| granted(used).map(|more| used.saturating_add(more));
+                let before = reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grow);
+                before.ok().and_then(granted)
+            }
+        };
+        granted.ok_or(SelectError::MemoryLimit { limit: self.max_memory })
     }
 
     /// Checks the clock and the flag. Called at least once per some ten thousand rows or values.

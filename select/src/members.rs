@@ -68,13 +68,13 @@ impl Members {
         &self,
         pool: &Pool<'_, '_>,
         lists: &[u32],
-        mut each: impl FnMut(&Places),
+        mut each: impl FnMut(&Places) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
         let SearchedLists { numbers, found, buffer } = &mut *self.lists.borrow_mut();
         for &list in lists {
             let Some(number) = numbers.get_mut(list as usize) else {
                 // Only a damaged block has such a list.
-                each(&Places::default());
+                each(&Places::default())?;
                 continue;
             };
             if *number == 0 {
@@ -82,7 +82,7 @@ impl Members {
                 *number = found.len() as u32;
             }
             if let Some(places) = found.get(*number as usize - 1) {
-                each(places);
+                each(places)?;
             }
         }
         Ok(())
@@ -91,7 +91,10 @@ impl Members {
     /// Returns the number of selected members of a list.
     pub(crate) fn count(&self, pool: &Pool<'_, '_>, list: u32) -> Result<u32, SelectError> {
         let mut count = 0;
-        self.for_each(pool, &[list], |places| count = places.places.count())?;
+        self.for_each(pool, &[list], |places| {
+            count = places.places.count();
+            Ok(())
+        })?;
         Ok(count)
     }
 }

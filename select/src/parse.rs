@@ -11,14 +11,12 @@ use std::iter::Peekable;
 use std::str::FromStr;
 use std::vec::IntoIter;
 
+use crate::SelectError;
+use crate::patterns::{MAX_COMPILED_LEN, MAX_MATCHERS, MAX_TEXT_LEN, Patterns};
 use crate::quoted::QuoteError;
 use crate::re2::PatternError;
 use crate::selector::{METRIC_NAME, Matcher, Operator, Selector};
 use crate::tokens::{Token, tokens};
-
-/// Maximum number of matchers. Each may be a regular expression that takes 10 MiB when compiled, a million times its
-/// text.
-const MAX_MATCHERS: usize = 1 << 14;
 
 /// Words of PromQL that Prometheus does not read as the name of a metric, in any case.
 const NO_NAMES: [&str; 6] = ["atan2", "bool", "group_left", "group_right", "ignoring", "on"];
@@ -41,9 +39,8 @@ impl SelectorError {
         &self.text
     }
 
-    /// Returns the error of a regular expression outside of a selector.
-    pub(crate) fn from_pattern(pattern: String, error: PatternError) -> Self {
-        Self { text: pattern, at: None, reason: error.into() }
+    pub(crate) fn new(text: &str, at: Option<usize>, reason: Reason) -> Self {
+        Self { text: text.to_owned(), at, reason }
     }
 
     fn place(&self) -> String {
@@ -83,6 +80,15 @@ pub(crate) enum Reason {
     NameTwice(String, String),
     #[error("more than {MAX_MATCHERS} matchers")]
     TooManyMatchers,
+    #[error("the regular expressions have more than {} MiB of text: use fewer or shorter ones", MAX_TEXT_LEN >> 20)]
+    TooLong,
+    #[error(
+        "the regular expressions take more than {} MiB when compiled: use fewer or simpler ones",
+        MAX_COMPILED_LEN >> 20
+    )]
+    TooLarge,
+    #[error(transparent)]
+    Limit(#[from] SelectError),
     #[error(
         "every matcher matches the empty value, so the selector would match series without these labels: add a matcher \
          that requires a value, or __name__!=\"\" to match all series"
@@ -94,11 +100,7 @@ impl FromStr for Selector {
     type Err = SelectorError;
 
     fn from_str(text: &str) -> Result<Self, SelectorError> {
-        let selector = Self::parse_any(text)?;
-        if selector.matches_empty() {
-            return Err(SelectorError { text: text.to_owned(), at: None, reason: Reason::MatchesAll });
-        }
-        Ok(selector)
+        Patterns::default().parse(text)
     }
 }
 
@@ -117,9 +119,7 @@ impl Selector {
     /// # Errors
     /// Returns an error if the text is not a selector.
     pub fn parse_any(text: &str) -> Result<Self, SelectorError> {
-        let matchers =
-            selector(text).map_err(|Failure(at, reason)| SelectorError { text: text.to_owned(), at, reason });
-        matchers.map(Self::new)
+        Patterns::default().parse_any(text)
     }
 }
 
@@ -134,8 +134,13 @@ impl From<Reason> for Failure {
 
 type Tokens<'a> = Peekable<IntoIter<(usize, Token<'a>)>>;
 
+/// Reads a whole text as a selector, with the bounds of others.
+pub(crate) fn selector(text: &str, patterns: &mut Patterns<'_>) -> Result<Vec<Matcher>, SelectorError> {
+    whole(text, patterns).map_err(|Failure(at, reason)| SelectorError::new(text, at, reason))
+}
+
 /// Reads a whole text as a selector. The matcher of a name before the braces is the last one.
-fn selector(text: &str) -> Result<Vec<Matcher>, Failure> {
+fn whole(text: &str, patterns: &mut Patterns<'_>) -> Result<Vec<Matcher>, Failure> {
     let mut tokens = tokens(text).map_err(|(at, reason)| Failure(Some(at), reason))?.into_iter().peekable();
     let name = match tokens.peek() {
         None => return Err(Failure(Some(0), Reason::Empty)),
@@ -146,7 +151,7 @@ fn selector(text: &str) -> Result<Vec<Matcher>, Failure> {
         tokens.next();
     }
     let mut matchers = match tokens.next_if(|(_, token)| *token == Token::Sign("{")) {
-        Some(_) => matchers(&mut tokens)?,
+        Some(_) => matchers(&mut tokens, patterns)?,
         None if name.is_some() => Vec::new(),
         None => return Err(without_selector(&mut tokens).into()),
     };
@@ -157,23 +162,22 @@ fn selector(text: &str) -> Result<Vec<Matcher>, Failure> {
         if let Some(other) = matchers.iter().find(|matcher| matcher.name() == METRIC_NAME) {
             return Err(Reason::NameTwice(name.to_owned(), other.value().to_owned()).into());
         }
+        patterns.count_matcher()?;
         matchers.push(Matcher::metric_name(name.to_owned()));
     }
     Ok(matchers)
 }
 
 /// Reads matchers and the closing brace.
-fn matchers(tokens: &mut Tokens<'_>) -> Result<Vec<Matcher>, Failure> {
+fn matchers(tokens: &mut Tokens<'_>, patterns: &mut Patterns<'_>) -> Result<Vec<Matcher>, Failure> {
     let mut matchers = Vec::new();
     loop {
         let (at, token) = tokens.next().ok_or(Reason::OpenBrace)?;
         if token == Token::Sign("}") {
             return Ok(matchers);
         }
-        if matchers.len() == MAX_MATCHERS {
-            return Err(Failure(Some(at), Reason::TooManyMatchers));
-        }
-        matchers.push(matcher(at, token, tokens)?);
+        patterns.count_matcher().map_err(|reason| Failure(Some(at), reason))?;
+        matchers.push(matcher(at, token, tokens, patterns)?);
         match tokens.next().ok_or(Reason::OpenBrace)? {
             (_, Token::Sign(",")) => {}
             (_, Token::Sign("}")) => return Ok(matchers),
@@ -184,7 +188,12 @@ fn matchers(tokens: &mut Tokens<'_>) -> Result<Vec<Matcher>, Failure> {
 }
 
 /// Reads the matcher that begins with `first`, which is at byte `at`.
-fn matcher(at: usize, first: Token<'_>, tokens: &mut Tokens<'_>) -> Result<Matcher, Failure> {
+fn matcher(
+    at: usize,
+    first: Token<'_>,
+    tokens: &mut Tokens<'_>,
+    patterns: &mut Patterns<'_>,
+) -> Result<Matcher, Failure> {
     let (name, is_quoted) = match first {
         Token::Text(name) => (name, true),
         Token::Word(word) if word.starts_with(|char: char| char.is_ascii_digit()) => {
@@ -211,9 +220,7 @@ fn matcher(at: usize, first: Token<'_>, tokens: &mut Tokens<'_>) -> Result<Match
         return Err(Reason::EmptyName.into());
     }
     match tokens.next().ok_or(Reason::OpenBrace)? {
-        (at, Token::Text(value)) => {
-            Matcher::compile(name, operator, value).map_err(|error| Failure(Some(at), error.into()))
-        }
+        (at, Token::Text(value)) => patterns.compile(name, operator, value).map_err(|reason| Failure(Some(at), reason)),
         (_, Token::Word(word)) => Err(Reason::ValueWithoutQuotes(word.to_owned()).into()),
         (_, Token::Sign(_)) => Err(Reason::OtherText.into()),
     }

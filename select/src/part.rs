@@ -7,11 +7,14 @@ use std::rc::Rc;
 use chronoxide_format::view::{Column, Keyset, Pool};
 
 use crate::codes::each_batch;
+use crate::collector::Collector;
 use crate::members::Members;
 use crate::{Limits, Ranges, SelectError};
 
 /// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
 const NEAR_ROWS: u32 = 12;
+/// Rows with lists that are read before a collector is asked if it is full.
+const ROWS_BETWEEN_CHECKS: u32 = 16;
 
 /// The selected series of one keyset: some rows of its table, and of each row's list the members in a set.
 #[derive(Debug)]
@@ -55,7 +58,10 @@ impl<'data, 'view> Part<'data, 'view> {
         if let Some(members) = &self.members {
             for rows in self.rows.as_slice() {
                 self.for_each_batch(&lists, rows, limits, |batch| {
-                    members.for_each(&lists.pool, batch, |places| count += u64::from(places.places.count()))
+                    members.for_each(&lists.pool, batch, |places| {
+                        count += u64::from(places.places.count());
+                        Ok(())
+                    })
                 })?;
             }
         } else {
@@ -68,39 +74,44 @@ impl<'data, 'view> Part<'data, 'view> {
         Ok(count)
     }
 
-    /// Appends the refs of the series, in order.
-    pub(crate) fn push_refs(&self, refs: &mut Ranges, limits: &Limits<'_>) -> Result<(), SelectError> {
+    /// Collects the refs of the series, in order, until the collector is full.
+    pub(crate) fn collect_refs(&self, refs: &mut Collector<'_>, limits: &Limits<'_>) -> Result<(), SelectError> {
         let first = self.keyset.first().0;
         let end = first.saturating_add(self.keyset.series_count());
         // A damaged block may count more series in lists than in keysets.
         let mut push =
             |from: u32, to: u32| refs.push(first.saturating_add(from).min(end)..first.saturating_add(to).min(end));
         if self.is_whole() {
-            push(0, self.keyset.series_count());
-            return Ok(());
+            return push(0, self.keyset.series_count());
         }
         let Some(lists) = Lists::open(&self.keyset)? else {
-            self.rows.as_slice().iter().for_each(|rows| push(rows.start, rows.end));
-            return Ok(());
+            return self.rows.as_slice().iter().try_for_each(|rows| push(rows.start, rows.end));
         };
         let mut place = Place::new(&self.keyset, &lists);
         let Some(members) = &self.members else {
             for rows in self.rows.as_slice() {
                 let before = place.move_to(rows.start)?;
-                push(before, place.move_to(rows.end)?);
+                push(before, place.move_to(rows.end)?)?;
             }
             return Ok(());
         };
         for rows in self.rows.as_slice() {
             let mut before = place.move_to(rows.start)?;
-            self.for_each_batch(&lists, rows, limits, |batch| {
-                members.for_each(&lists.pool, batch, |places| {
-                    for range in places.places.as_slice() {
-                        push(before.saturating_add(range.start), before.saturating_add(range.end));
-                    }
-                    before = before.saturating_add(places.len);
-                })
-            })?;
+            let mut row = rows.start;
+            while row < rows.end && !refs.is_full() {
+                let batch = row..rows.end.min(row.saturating_add(ROWS_BETWEEN_CHECKS));
+                row = batch.end;
+                self.for_each_batch(&lists, &batch, limits, |batch| {
+                    members.for_each(&lists.pool, batch, |places| {
+                        for range in places.places.as_slice() {
+                            let [from, to] = [range.start, range.end].map(|place| before.saturating_add(place));
+                            refs.push(first.saturating_add(from).min(end)..first.saturating_add(to).min(end))?;
+                        }
+                        before = before.saturating_add(places.len);
+                        Ok(())
+                    })
+                })?;
+            }
             place = Place { row: rows.end, before, ..place };
         }
         Ok(())
@@ -120,6 +131,7 @@ impl<'data, 'view> Part<'data, 'view> {
                         kept.push(row..row + 1);
                     }
                     row += 1;
+                    Ok(())
                 })
             })?;
         }

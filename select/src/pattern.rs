@@ -4,8 +4,8 @@
 use std::fmt;
 
 use memchr::memmem::Finder;
-use regex::Regex;
 use regex_automata::dfa::{Automaton, dense};
+use regex_automata::meta::Regex;
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
 use regex_automata::{Anchored, util::syntax};
@@ -16,11 +16,13 @@ use crate::re2::{self, PatternError};
 
 /// Maximum number of literals that are looked up one by one.
 const MAX_LITERALS: usize = 10_000;
-/// Maximum memory of a DFA, and of making it. Larger expressions run on the lazy automata of the crate `regex`.
+/// Maximum memory of a DFA, and of making it. Larger expressions run on the lazy automata of `regex-automata`.
 const MAX_DFA_BYTES: usize = 1 << 20;
+/// Memory that the lazy automata of an expression may take: two caches of 2 MiB.
+const LAZY_BYTES: usize = 4 << 20;
 
 /// A regular expression that is anchored at both ends.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Pattern {
     regex: Regex,
     candidates: Candidates,
@@ -49,6 +51,14 @@ enum Test {
     EndsWith(Box<[u8]>),
     Dfa(Box<Dfa>),
     Regex,
+}
+
+impl fmt::Debug for Pattern {
+    /// Without the automata, whose debug output takes many times their memory.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { candidates, test, .. } = self;
+        f.debug_struct("Pattern").field("candidates", candidates).field("test", test).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Test {
@@ -102,6 +112,20 @@ impl Pattern {
     /// Returns true if the whole value matches. The reference: no shortcuts.
     pub(crate) fn is_match(&self, value: &str) -> bool {
         self.regex.is_match(value)
+    }
+
+    /// Returns the memory that the pattern takes, or can take while it is used, in bytes.
+    pub(crate) fn memory_len(&self) -> usize {
+        let candidates = match &self.candidates {
+            Candidates::Values(all) | Candidates::Prefixes(all) => all,
+        };
+        let test = match &self.test {
+            Test::Dfa(dfa) => dfa.dfa.memory_usage(),
+            Test::Regex => LAZY_BYTES,
+            Test::Always | Test::Longer | Test::Contains(_) | Test::EndsWith(_) => 0,
+        };
+        let candidates: usize = candidates.iter().map(|text| text.len() + size_of::<Vec<u8>>()).sum();
+        size_of::<Self>() + self.regex.memory_usage() + candidates + test
     }
 
     pub(crate) fn candidates(&self) -> &Candidates {

@@ -1,6 +1,7 @@
 //! [`Ranges`]: a set of numbers as sorted ranges.
 
 use std::cmp::Ordering;
+use std::collections::TryReserveError;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -38,6 +39,17 @@ impl Ranges {
             Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
             _ => self.ranges.push(range),
         }
+    }
+
+    /// Reserves room for this many more ranges, and no more.
+    pub(crate) fn try_reserve(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.ranges.try_reserve_exact(count)
+    }
+
+    /// Returns true if the next range may need an allocation.
+    #[inline]
+    pub(crate) fn is_at_capacity(&self) -> bool {
+        self.ranges.len() == self.ranges.capacity()
     }
 
     /// Returns the ranges, in order.

@@ -1,13 +1,13 @@
-//! Regular expressions of RE2, as Prometheus compiles them, for the crate `regex`.
+//! Regular expressions of RE2, as Prometheus compiles them, for the crate `regex-automata`.
 //!
 //! The pattern is read character by character, as `regexp/syntax` of Go reads it, and everything that the two see
-//! differently is written in a way that means the same to `regex`. See the [table](super#regular-expressions).
+//! differently is written in a way that means the same there. See the [table](super#regular-expressions).
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use regex::Regex;
+use regex_automata::meta::{Config, Regex};
 
 /// The largest number in a repetition.
 const MAX_REPETITION: u32 = 1_000;
@@ -39,25 +39,28 @@ pub(crate) enum PatternError {
     Other(String),
 }
 
+/// Maximum memory of the automaton of a pattern in bytes.
+const MAX_PATTERN_LEN: usize = 10 << 20;
+
 /// Compiles what [`translate`] gives, so that it must match the whole of a value.
 pub(crate) fn compile_translated(translated: &str) -> Result<Regex, PatternError> {
-    let compiled = |pattern: &str| Regex::new(pattern).map_err(reason);
-    // Compiled without anchors first: `a)|(b` would become valid between other parentheses.
-    compiled(translated)?;
+    // Parsed without anchors first: `a)|(b` would become valid between other parentheses.
+    regex_syntax::parse(translated).map_err(|error| syntax(&error))?;
     // Prometheus wraps it in `^(?s:` and `)$`; outside of `(?m)` these are the ends of the value.
-    compiled(&format!(r"\A(?s:{translated})\z"))
+    let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_LEN));
+    let compiled = Regex::builder().configure(config).build(&format!(r"\A(?s:{translated})\z"));
+    compiled.map_err(|error| match (error.syntax_error(), error.size_limit()) {
+        (Some(error), _) => syntax(error),
+        (None, Some(limit)) => PatternError::Other(format!("compiled it would take more than {limit} bytes")),
+        (None, None) => PatternError::Other(error.to_string()),
+    })
 }
 
-/// The message of `regex` in one line.
-fn reason(error: regex::Error) -> PatternError {
-    PatternError::Other(match error {
-        regex::Error::Syntax(message) => {
-            let last = message.lines().last().unwrap_or_default();
-            last.strip_prefix("error: ").unwrap_or(last).to_owned()
-        }
-        regex::Error::CompiledTooBig(limit) => format!("compiled it would take more than {limit} bytes"),
-        error => error.to_string(),
-    })
+/// The message of a parser in one line.
+fn syntax(error: &regex_syntax::Error) -> PatternError {
+    let message = error.to_string();
+    let last = message.lines().last().unwrap_or_default();
+    PatternError::Other(last.strip_prefix("error: ").unwrap_or(last).to_owned())
 }
 
 /// Writes a pattern of RE2 for `regex`, without anchors.

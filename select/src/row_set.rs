@@ -1,6 +1,6 @@
 //! [`RowSet`]: rows of a table, or codes of a dictionary, with fast membership; and the rows whose code is in a set.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use bitvec::vec::BitVec;
 use chronoxide_format::view::{Column, Table};
@@ -19,12 +19,12 @@ pub(crate) struct RowSet {
     ranges: Ranges,
     row_count: u32,
     /// One bit per row, made when many rows are tested.
-    bits: OnceCell<BitVec>,
+    bits: OnceLock<BitVec>,
 }
 
 impl RowSet {
     pub(crate) fn new(ranges: Ranges, row_count: u32) -> Self {
-        Self { ranges, row_count, bits: OnceCell::new() }
+        Self { ranges, row_count, bits: OnceLock::new() }
     }
 
     pub(crate) fn ranges(&self) -> &Ranges {
@@ -130,7 +130,7 @@ pub(crate) fn filter_rows(
         return Ok(if keep.keeps(are_members) { within } else { Ranges::default() });
     }
     let searches = set.ranges().as_slice().len() as u64 * u64::from(table.row_count().ilog2() + 1);
-    if number == 0 && searches < u64::from(table.row_count()) {
+    if number == 0 && searches < u64::from(within.count()) {
         let members = sorted_rows(table, column, set)?;
         return Ok(match keep {
             Keep::Members => within.intersection(&members),

@@ -1,18 +1,28 @@
 //! [`Searcher`]: queries of one block.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bitvec::vec::BitVec;
 use chronoxide_format::view::{BlockView, Domain, Pool};
-use chronoxide_format::{KeyId, TableId};
+use chronoxide_format::{KeyId, SeriesRef, TableId};
 use hashbrown::HashMap;
 
+use crate::codes::first_not_before;
+use crate::collector::Collector;
 use crate::condition::{AcceptedCodes, Condition, conditions, conditions_of_codes};
 use crate::index::IndexedColumn;
 use crate::members::Members;
 use crate::part::Part;
 use crate::row_set::{Keep, RowSet, filter_rows};
 use crate::{Index, Limits, Matcher, Ranges, SelectError, Selection};
+
+/// Most rows of a keyset that are filtered at once at the begin of a page; the next ones are twice as many each time.
+const FIRST_ROWS: u32 = 1 << 12;
+/// Most rows that are filtered at once for a page: their ranges take at most 4 MiB.
+const MAX_ROWS: u32 = 1 << 20;
 
 /// Queries a block: which series match, what values a label has, and how series fall into groups.
 ///
@@ -103,7 +113,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     }
 
     fn select_by(&self, conditions: Option<Vec<Condition>>) -> Result<Selection, SelectError> {
-        let mut refs = Ranges::default();
+        let mut refs = Collector::new(0, usize::MAX, self.limits);
         let mut count = 0;
         self.for_each_part_with(conditions, |part| {
             // Counted before they are listed: a list can stand for many series.
@@ -111,9 +121,29 @@ impl<'a, 'data> Searcher<'a, 'data> {
                 count += part.count(&self.limits)?;
                 self.limits.check_series(count)?;
             }
-            part.push_refs(&mut refs, &self.limits)
+            part.collect_refs(&mut refs, &self.limits)
         })?;
-        Ok(Selection::from_ranges(refs))
+        Ok(Selection::from_ranges(refs.into_refs()))
+    }
+
+    /// Returns the refs from `from` on of the series that satisfy conditions, in at most `max_ranges` ranges, and the
+    /// first ref that was not looked at, or `None` if all were.
+    pub(crate) fn refs_from(
+        &self,
+        conditions: &[Condition],
+        from: SeriesRef,
+        max_ranges: usize,
+    ) -> Result<(Ranges, Option<SeriesRef>), SelectError> {
+        self.limits.check()?;
+        // A page has its own bound, whatever the limit of a selection is.
+        let mut refs = Collector::new(from.0, max_ranges, self.limits.with_max_memory(u64::MAX));
+        let first_rows = u32::try_from(max_ranges).unwrap_or(u32::MAX).min(FIRST_ROWS);
+        let stopped = self.for_each_part_from(conditions, from, Some(first_rows), |part| {
+            part.collect_refs(&mut refs, &self.limits)?;
+            Ok(if refs.is_full() { Break(()) } else { Continue(()) })
+        })?;
+        let next = stopped.is_break().then(|| SeriesRef(refs.end()));
+        Ok((refs.into_refs(), next))
     }
 
     /// Returns the number of series that satisfy all matchers, without listing them: a list that many rows end in is
@@ -148,23 +178,59 @@ impl<'a, 'data> Searcher<'a, 'data> {
         mut each: impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
         let Some(conditions) = conditions else { return Ok(()) };
-        let mut evaluation = Evaluation::new(self, &conditions);
+        let each = |part: Part<'data, 'a>| each(part).map(Continue);
+        self.for_each_part_from(&conditions, SeriesRef(0), None, each).map(drop)
+    }
+
+    /// Calls `each` with the selected rows of each keyset that has some, from the row of a series on, in order, until
+    /// it breaks.
+    ///
+    /// A keyset is one part, or parts of rows that begin with `first_rows` rows, so that the series of its first rows
+    /// are found without its last ones.
+    fn for_each_part_from(
+        &self,
+        conditions: &[Condition],
+        from: SeriesRef,
+        first_rows: Option<u32>,
+        mut each: impl FnMut(Part<'data, 'a>) -> Result<ControlFlow<()>, SelectError>,
+    ) -> Result<ControlFlow<()>, SelectError> {
+        let first_keyset = first_not_before(0..self.view.keyset_count(), |number| {
+            let keyset = self.view.keyset(number)?;
+            Ok(keyset.is_some_and(|keyset| keyset.first().0.saturating_add(keyset.series_count()) <= from.0))
+        })?;
+        let mut evaluation = Evaluation::new(self, conditions);
         let rarest = (0..conditions.len())
             .filter(|&number| conditions[number].keep == Keep::Members)
             .min_by_key(|&number| evaluation.expected_keysets(number));
+        let mut visit = |evaluation: &mut Evaluation<'_, 'a, 'data>, number| {
+            let first_row = if number == first_keyset { self.row_of(number, from)? } else { 0 };
+            evaluation.visit(number, first_row, first_rows, &mut each)
+        };
         match rarest {
             None => {
-                for keyset in 0..self.view.keyset_count() {
-                    evaluation.visit(keyset, &mut each)?;
+                for keyset in first_keyset..self.view.keyset_count() {
+                    if visit(&mut evaluation, keyset)?.is_break() {
+                        return Ok(Break(()));
+                    }
                 }
             }
             Some(condition) => {
-                for keyset in evaluation.keysets_with(condition)?.iter_ones() {
-                    evaluation.visit(keyset as u32, &mut each)?;
+                let keysets = evaluation.keysets_with(condition)?;
+                for keyset in keysets.iter_ones().filter(|&keyset| keyset >= first_keyset as usize) {
+                    if visit(&mut evaluation, keyset as u32)?.is_break() {
+                        return Ok(Break(()));
+                    }
                 }
             }
         }
-        Ok(())
+        Ok(Continue(()))
+    }
+
+    /// Returns the row of a series, or 0 if it comes before the keyset.
+    fn row_of(&self, keyset: u32, series: SeriesRef) -> Result<u32, SelectError> {
+        let Some(keyset) = self.view.keyset(keyset)? else { return Ok(0) };
+        let Some(place) = series.0.checked_sub(keyset.first().0).filter(|place| *place > 0) else { return Ok(0) };
+        Ok(keyset.row_of(place)?.map_or(0, |(row, _)| row))
     }
 }
 
@@ -174,10 +240,10 @@ struct Evaluation<'s, 'a, 'data> {
     conditions: &'s [Condition],
     /// For each condition, its rows in the inner tables with its key, by the position of the table among these; `None`
     /// before they are asked for.
-    rows: Vec<Vec<Option<Rc<RowSet>>>>,
-    empty: Rc<RowSet>,
+    rows: Vec<Vec<Option<Arc<RowSet>>>>,
+    empty: Arc<RowSet>,
     /// Filters of the current keyset: the number of a column, and rows of its domain.
-    filters: Vec<(u32, Rc<RowSet>, Keep)>,
+    filters: Vec<(u32, Arc<RowSet>, Keep)>,
     /// Selected members of lists, by pool.
     members: HashMap<u32, Rc<Members>>,
 }
@@ -186,7 +252,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     fn new(searcher: &'s Searcher<'a, 'data>, conditions: &'s [Condition]) -> Self {
         let tables = |condition: &Condition| searcher.index.inner_tables_with(condition.key).len();
         let rows = conditions.iter().map(|condition| vec![None; tables(condition)]).collect();
-        Self { searcher, conditions, rows, empty: Rc::default(), filters: Vec::new(), members: HashMap::new() }
+        Self { searcher, conditions, rows, empty: Arc::default(), filters: Vec::new(), members: HashMap::new() }
     }
 
     /// Estimates the number of keysets with a row that satisfies a condition on having a label.
@@ -221,15 +287,15 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     }
 
     /// Returns the rows of a table whose label is among the codes of a condition.
-    fn rows(&mut self, condition: usize, table: u32) -> Result<Rc<RowSet>, SelectError> {
+    fn rows(&mut self, condition: usize, table: u32) -> Result<Arc<RowSet>, SelectError> {
         let Condition { key, codes, .. } = &self.conditions[condition];
         let index = self.searcher.index;
         if index.is_dictionary(table) {
-            return Ok(Rc::clone(if table == key.0 { codes } else { &self.empty }));
+            return Ok(Arc::clone(if table == key.0 { codes } else { &self.empty }));
         }
         match index.inner_table_with(*key, table) {
             Some((position, column)) => self.rows_at(condition, position, table, column),
-            None => Ok(Rc::clone(&self.empty)),
+            None => Ok(Arc::clone(&self.empty)),
         }
     }
 
@@ -240,13 +306,13 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         position: usize,
         table: u32,
         column: &IndexedColumn,
-    ) -> Result<Rc<RowSet>, SelectError> {
+    ) -> Result<Arc<RowSet>, SelectError> {
         if let Some(Some(known)) = self.rows[condition].get(position) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let rows = self.find_rows(condition, table, column)?.unwrap_or_else(|| Rc::clone(&self.empty));
+        let rows = self.find_rows(condition, table, column)?.unwrap_or_else(|| Arc::clone(&self.empty));
         if let Some(slot) = self.rows[condition].get_mut(position) {
-            *slot = Some(Rc::clone(&rows));
+            *slot = Some(Arc::clone(&rows));
         }
         Ok(rows)
     }
@@ -257,7 +323,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         condition: usize,
         number: u32,
         column: &IndexedColumn,
-    ) -> Result<Option<Rc<RowSet>>, SelectError> {
+    ) -> Result<Option<Arc<RowSet>>, SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
         let below = self.rows(condition, column.domain)?;
         if !below.meets(column.codes) {
@@ -265,56 +331,73 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         }
         if let Some(codes) = index.short_map(number) {
             let rows = below.positions_in(codes);
-            return Ok((!rows.is_empty()).then(|| Rc::new(RowSet::new(rows, codes.len() as u32))));
+            return Ok((!rows.is_empty()).then(|| Arc::new(RowSet::new(rows, codes.len() as u32))));
         }
         let Some(table) = view.table(TableId(number))? else { return Ok(None) };
         let Some(stored) = table.column(column.number)? else { return Ok(None) };
         let all = Ranges::up_to(table.row_count());
         let rows = filter_rows(&table, (column.number, &stored), &below, Keep::Members, all, &limits)?;
-        Ok((!rows.is_empty()).then(|| Rc::new(RowSet::new(rows, table.row_count()))))
+        Ok((!rows.is_empty()).then(|| Arc::new(RowSet::new(rows, table.row_count()))))
     }
 
-    /// Calls `each` with the selected rows of a keyset, if it has some.
+    /// Calls `each` with the selected rows of a keyset, if it has some, from a row on, until it breaks; see
+    /// [`Searcher::for_each_part_from`].
     fn visit(
         &mut self,
         number: u32,
-        each: &mut impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
-    ) -> Result<(), SelectError> {
-        let Searcher { index, limits, .. } = *self.searcher;
+        first_row: u32,
+        first_rows: Option<u32>,
+        each: &mut impl FnMut(Part<'data, 'a>) -> Result<ControlFlow<()>, SelectError>,
+    ) -> Result<ControlFlow<()>, SelectError> {
+        let Searcher { view, index, limits } = *self.searcher;
         limits.check()?;
         self.filters.clear();
         for (condition, place) in self.conditions.iter().zip(0..) {
             match (index.keyset_column(number, condition.key), condition.keep) {
-                (None, Keep::Members) => return Ok(()),
+                (None, Keep::Members) => return Ok(Continue(())),
                 (None, Keep::Others) => {}
                 (Some(column), keep) => {
                     let rows = self.rows(place, column.domain)?;
                     match (rows.meets(column.codes), rows.is_all(), keep) {
-                        (false, _, Keep::Members) | (true, true, Keep::Others) => return Ok(()),
+                        (false, _, Keep::Members) | (true, true, Keep::Others) => return Ok(Continue(())),
                         (false, _, Keep::Others) | (true, true, Keep::Members) => {}
                         (true, false, keep) => self.filters.push((column.number, rows, keep)),
                     }
                 }
             }
         }
-        if let Some(part) = self.filtered(number)? {
-            each(part)?;
+        // Without filters, all rows are one range.
+        let Some(mut len) = first_rows.filter(|_| !self.filters.is_empty()) else {
+            return self.filtered(number, first_row..u32::MAX)?.map_or(Ok(Continue(())), each);
+        };
+        let Some(table) = view.table(index.keyset_table(number))? else { return Ok(Continue(())) };
+        let mut start = first_row;
+        while start < table.row_count() {
+            let end = start.saturating_add(len);
+            if let Some(part) = self.filtered(number, start..end)?
+                && each(part)?.is_break()
+            {
+                return Ok(Break(()));
+            }
+            limits.check()?;
+            (start, len) = (end, len.saturating_mul(2).min(MAX_ROWS));
         }
-        Ok(())
+        Ok(Continue(()))
     }
 
-    /// Returns the rows of a keyset that pass all filters, or `None` if there are none.
-    fn filtered(&mut self, number: u32) -> Result<Option<Part<'data, 'a>>, SelectError> {
+    /// Returns those of some rows of a keyset that pass all filters, or `None` if there are none.
+    fn filtered(&mut self, number: u32, rows: Range<u32>) -> Result<Option<Part<'data, 'a>>, SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
+        let within = |row_count: u32| Ranges::from_range(rows.start..rows.end.min(row_count));
         if self.filters.is_empty() {
             return Ok(view.keyset(number)?.map(|keyset| {
-                let rows = Ranges::up_to(keyset.table().row_count());
+                let rows = within(keyset.table().row_count());
                 Part { keyset, rows, members: None }
             }));
         }
         // Most keysets that come here have no selected rows: their table is enough.
         let Some(table) = view.table(index.keyset_table(number))? else { return Ok(None) };
-        let mut rows = Ranges::up_to(table.row_count());
+        let mut rows = within(table.row_count());
         let mut list_column = None;
         for (number, set, keep) in &self.filters {
             let Some(column) = table.column(*number)? else { return Ok(None) };

@@ -7,8 +7,8 @@ use chronoxide_format::policy::LabelPolicy;
 
 use crate::SelectorError;
 use crate::pattern::Pattern;
+use crate::patterns::Patterns;
 use crate::quoted::quote;
-use crate::re2::PatternError;
 
 /// Label that holds the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
@@ -58,13 +58,8 @@ impl Matcher {
         Self { name: METRIC_NAME.to_owned(), operator: Operator::Equal, value, pattern: None }
     }
 
-    /// Creates a matcher, and compiles its regular expression if it has one.
-    pub(crate) fn compile(name: String, operator: Operator, value: String) -> Result<Self, PatternError> {
-        let pattern = match operator {
-            Operator::Equal | Operator::NotEqual => None,
-            Operator::Matches | Operator::MatchesNot => Some(Arc::new(Pattern::new(&value)?)),
-        };
-        Ok(Self { name, operator, value, pattern })
+    pub(crate) fn from_parts(name: String, operator: Operator, value: String, pattern: Option<Arc<Pattern>>) -> Self {
+        Self { name, operator, value, pattern }
     }
 
     /// Creates a matcher from its parts. `value` is a string, or a regular expression in RE2 syntax for
@@ -81,8 +76,7 @@ impl Matcher {
     /// # Errors
     /// Returns an error if the regular expression is invalid or too large.
     pub fn new(name: impl Into<String>, operator: Operator, value: impl Into<String>) -> Result<Self, SelectorError> {
-        let value = value.into();
-        Self::compile(name.into(), operator, value.clone()).map_err(|error| SelectorError::from_pattern(value, error))
+        Patterns::default().matcher(name, operator, value)
     }
 
     /// Returns the name of the label.
@@ -123,6 +117,11 @@ impl Matcher {
     /// Returns the compiled regular expression of `=~` and `!~`.
     pub(crate) fn pattern(&self) -> Option<&Pattern> {
         self.pattern.as_deref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shared_pattern(&self) -> Option<&Arc<Pattern>> {
+        self.pattern.as_ref()
     }
 
     /// Returns the matcher for blocks with this label policy; see [`Selector::under`].

@@ -8,7 +8,7 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{KeyId, SeriesRef};
-use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError};
+use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError, Selection, Selector};
 use chronoxide_select_model::select;
 use chronoxide_select_model::{check_answers, random_matchers};
 use chronoxide_testkit::fuzzing::sound::series_in_order;
@@ -59,6 +59,7 @@ fn counted_groups_are_those_of_a_set_of_labelsets() {
         let index = Index::new(&view).expect("sound");
         let searcher = Searcher::new(&view, &index);
         let names: BTreeSet<&String> = series.iter().flat_map(Labelset::keys).collect();
+        let products = searcher.series_products().expect("sound");
         for _ in 0..SELECTORS {
             let chosen: Vec<&str> = names.iter().filter(|_| random.below(3) == 0).map(|name| name.as_str()).collect();
             let distinct = |is_kept: &dyn Fn(&str) -> bool| {
@@ -69,6 +70,9 @@ fn counted_groups_are_those_of_a_set_of_labelsets() {
                 series.iter().map(kept).collect::<BTreeSet<Labelset>>().len() as u64
             };
             let count = |labels| searcher.count_groups(labels).expect("sound");
+            let is_one_empty = series.iter().any(|labels| labels.keys().all(|name| chosen.contains(&name.as_str())));
+            let remaining = distinct(&|name| !chosen.contains(&name)) - u64::from(is_one_empty);
+            assert_eq!(products.count_without(&searcher, &chosen), Ok(remaining), "seed {seed} without {chosen:?}");
             assert_eq!(count(Labels::Without(&chosen)), distinct(&|name| !chosen.contains(&name)), "seed {seed}");
             assert_eq!(count(Labels::By(&chosen)), distinct(&|name| chosen.contains(&name)), "seed {seed}");
         }
@@ -130,6 +134,51 @@ fn billions_of_series_are_counted_and_selected_in_little_memory() {
     assert_eq!((u64::from(selection.count()), selection.ranges().len()), (count, 1));
     let limits = Limits::default().with_max_series(count - 1);
     assert_eq!(searcher.with_limits(limits).select(&[]), Err(SelectError::TooManySeries { limit: count - 1 }));
+}
+
+/// Every second member of each list of the product is selected: half as many ranges as the block has series.
+const EVERY_SECOND: &str = r#"{a=~".*[02468]"}"#;
+
+#[test]
+fn selections_of_a_small_block_have_a_memory_limit() {
+    let block = product(30_000, "a").expect("within limits");
+    assert!(block.len() < 1 << 20, "{}", block.len());
+    let view = BlockView::open(&block).expect("sound");
+    let index = Index::new(&view).expect("sound");
+    let selector = Selector::parse_any(EVERY_SECOND).expect("valid");
+    let searcher = Searcher::new(&view, &index).with_limits(Limits::default().with_max_memory(1 << 20));
+    assert_eq!(searcher.count(selector.matchers()), Ok(450_000_000));
+    // Compared without the selections, which a failed test would print.
+    let error = |found: Result<Selection, SelectError>| found.map(|selection| selection.count());
+    assert_eq!(error(searcher.select(selector.matchers())), Err(SelectError::MemoryLimit { limit: 1 << 20 }));
+    let limits = Limits::default().with_max_memory(1 << 20).with_max_series(500_000_000);
+    let limited = searcher.with_limits(limits).select(selector.matchers());
+    assert_eq!(error(limited), Err(SelectError::MemoryLimit { limit: 1 << 20 }));
+    // The first 131,072 ranges take the whole limit.
+    let pages = || searcher.pages([selector.matchers()]).expect("sound");
+    assert_eq!(pages().take(&searcher, 1 << 17).expect("within the limit").count(), 1 << 17);
+    assert_eq!(error(pages().take(&searcher, (1 << 17) + 1)), Err(SelectError::MemoryLimit { limit: 1 << 20 }));
+}
+
+#[test]
+fn pages_are_bounded_and_the_first_is_short() {
+    let block = product(30_000, "a").expect("within limits");
+    let view = BlockView::open(&block).expect("sound");
+    let index = Index::new(&view).expect("sound");
+    let searcher = Searcher::new(&view, &index);
+    let selector = Selector::parse_any(EVERY_SECOND).expect("valid");
+    let mut pages = searcher.pages([selector.matchers()]).expect("sound");
+    let mut sizes = Vec::new();
+    let mut next = 0;
+    for _ in 0..12 {
+        let page = pages.next_page(&searcher).expect("sound").expect("more series");
+        for series in &page {
+            assert_eq!(series.0, next);
+            next += 2;
+        }
+        sizes.push(page.ranges().len());
+    }
+    assert_eq!(sizes, [&[64, 256, 1024, 4096, 16_384, 65_536][..], &[1 << 17; 6]].concat());
 }
 
 #[test]

@@ -108,11 +108,11 @@ pub(crate) struct Arguments {
     pub(crate) shard_by: Option<String>,
 
     /// Keep only series that match this PromQL selector, such as '{namespace="prod"}', or another --keep
-    #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
+    #[arg(long, value_name = "SELECTOR", value_parser = crate::selectors::narrow, help_heading = "Rewriting")]
     pub(crate) keep: Vec<Selector>,
 
     /// Drop series that match this PromQL selector; may be repeated
-    #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
+    #[arg(long, value_name = "SELECTOR", value_parser = crate::selectors::narrow, help_heading = "Rewriting")]
     pub(crate) drop: Vec<Selector>,
 
     /// Drop a label from all series; may be repeated. Series that become equal are merged

@@ -76,6 +76,21 @@ pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError
     }
 }
 
+/// Opens a block like [`open_block`], but does not decode the strings of an archive in a file.
+pub(crate) fn open_packed_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
+    let map = |path: &Path| {
+        // SAFETY: as for `map_block`.
+        unsafe { Block::map_packed(path, checks) }
+    };
+    if let Some(url) = crate::url(path) {
+        return map(&remote::fetch(url)?);
+    }
+    match stream(path)? {
+        Some(bytes) => block_from(path, bytes, checks),
+        None => map(path),
+    }
+}
+
 /// Opens a remap like [`open_block`].
 pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
     match stream(path)? {

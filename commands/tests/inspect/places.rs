@@ -1,11 +1,14 @@
 //! Blocks larger than memory, and inputs that are not regular files.
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::product::product;
 
 use crate::support::{Folder, assert_exit, command, golden, run};
 
@@ -148,4 +151,60 @@ fn quiet_keeps_data_and_errors() {
     let note = "note: no metric has the name \"absent\"";
     assert_exit(&run(&["metrics", &path, "--name", "absent"]), 0, note);
     assert!(run(&["metrics", &path, "--name", "absent", "-q"]).stderr.is_empty());
+}
+
+/// All 400 million pairs of two labels with 20,000 values each, in some 300 KB.
+#[cfg(target_os = "linux")]
+#[test]
+fn first_series_of_a_small_block_with_very_many_take_little_memory() {
+    const EVERY_SECOND: &str = r#"{a=~".*[02468]"}"#;
+    let folder = Folder::new();
+    for listed in ["a", "b"] {
+        let path = folder.write("product.cx", &product(20_000, listed).unwrap());
+        let cases: [(&[&str], &[&str]); 4] = [
+            (&["series", &path, "--match", EVERY_SECOND, "--first", "2"], &["000000", "000002"]),
+            (&["series", &path, "--match", r#"{b="000001"}"#, "--match", EVERY_SECOND, "--first", "2"], &["000000"]),
+            (&["values", "a", &path, "--match", EVERY_SECOND, "--limit", "2"], &["000000", "000002"]),
+            (&["cardinality", &path, "--match", EVERY_SECOND], &["200,000,000"]),
+        ];
+        for (arguments, expected) in cases {
+            // The list of all refs takes 1.6 GB.
+            let output = run_with_memory(64 << 10, arguments);
+            assert_exit(&output, 0, "");
+            let shown = String::from_utf8(output.stdout).unwrap();
+            for expected in expected.iter().filter(|_| listed == "a" || arguments[0] != "series") {
+                assert!(shown.contains(expected), "{arguments:?}: {shown}");
+            }
+        }
+    }
+}
+
+/// The strings of an archive are many times as long as its file.
+#[cfg(target_os = "linux")]
+#[test]
+fn archives_are_counted_together_before_they_are_decoded() {
+    let folder = Folder::new();
+    let long = "x".repeat(2_000);
+    for block in 0..50 {
+        let labels = |number: u32| Labelset::from([("a".to_owned(), format!("{long}{block:02}{number:04}"))]);
+        let series: BTreeSet<Labelset> = (0..500).map(labels).collect();
+        let meta = BlockMeta { archive: true, ..BlockMeta::default() };
+        let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap();
+        assert!(bytes.len() < 10_000, "{}", bytes.len());
+        folder.write(&format!("{block}.cx"), &bytes);
+    }
+    let path = folder.path().to_str().unwrap();
+    let expected = "the strings of the archives take 47.8 MiB of memory, the limit is ";
+    for command in ["top", "report"] {
+        let output = run_with_memory(32 << 10, &[command, path, "--json", "--memory-limit", "40MiB"]);
+        assert_exit(&output, 2, &format!("{expected}40 MiB: name fewer archives, or raise --memory-limit"));
+    }
+    // Half of the memory is the limit of queries.
+    let queries = [&["series", path][..], &["labels", path], &["values", "a", path], &["cardinality", path]];
+    for query in queries.into_iter().chain([&["diff", path, path][..]]) {
+        let output = run_with_memory(32 << 10, query);
+        assert_exit(&output, 2, "MiB: name fewer archives, or allow the process more memory");
+        assert_eq!(output.stdout, b"", "{query:?}");
+    }
+    assert_exit(&run(&["labels", path]), 0, "");
 }

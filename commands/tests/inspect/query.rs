@@ -200,6 +200,21 @@ fn errors_of_selectors_name_the_position() {
     }
 }
 
+/// Each option has its own parser, but the memory of their regular expressions is that of one process.
+#[test]
+fn selectors_of_one_command_line_have_bounds_in_all() {
+    let path = golden("plain-bitpacked.cx");
+    let selectors: Vec<String> = (0..20).map(|number| format!("{{pod=~\"(a|b)*a(a|b){{16}}{number}\"}}")).collect();
+    let arguments = |count: usize| {
+        let options = selectors[..count].iter().flat_map(|selector| ["--match", selector]);
+        ["series", &path].into_iter().chain(options).collect::<Vec<&str>>()
+    };
+    assert_exit(&run(&arguments(12)), 0, "");
+    assert_exit(&run(&arguments(20)), 2, "the regular expressions take more than 64 MiB when compiled");
+    let repeated: Vec<&str> = ["series", &path].into_iter().chain(["--match", &selectors[0]].repeat(20)).collect();
+    assert_exit(&run(&repeated), 0, "");
+}
+
 #[test]
 fn the_sound_blocks_of_a_folder_are_shown_beside_damaged_ones() {
     let sound = golden("plain-bitpacked.cx");

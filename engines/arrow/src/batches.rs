@@ -9,12 +9,13 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_format::{KeyId, SeriesRef};
-use chronoxide_select::{CodeColumn, ColumnReader, Searcher};
+use chronoxide_select::{CodeColumn, ColumnReader, Pages, Searcher};
 
 use crate::codes::{Codes, Nulls};
 use crate::column::{ColumnContent, schema};
 use crate::dictionary::damaged_key;
 use crate::label_map::label_map;
+use crate::scan::ScannedSeries;
 use crate::{BlockTable, Scan, Strings, TableError};
 
 /// Iterator over the record batches of a [`Scan`]. After an error it ends.
@@ -52,7 +53,8 @@ enum Source {
 /// Series that were not read yet.
 #[derive(Debug)]
 enum Pending {
-    Ranges(VecDeque<Range<SeriesRef>>),
+    /// Ranges in order, and the pages of those after them.
+    Ranges(VecDeque<Range<SeriesRef>>, Option<Box<Pages>>),
     /// Series in the order of their labels.
     Sorted(std::vec::IntoIter<SeriesRef>),
 }
@@ -86,13 +88,16 @@ impl Batches {
                 },
             });
         }
-        let selection = scan.selection.clone().unwrap_or_else(|| table.all());
+        let searcher = Searcher::new(&view, table.index());
         let pending = if scan.in_label_order {
-            let searcher = Searcher::new(&view, table.index());
-            let sorted = searcher.in_label_order(&selection).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            let sorted = searcher.in_label_order(&scan.selection()?).and_then(Iterator::collect::<Result<Vec<_>, _>>);
             Pending::Sorted(sorted.map_err(|error| table.locate(error))?.into_iter())
         } else {
-            Pending::Ranges(selection.ranges().collect())
+            match &scan.series {
+                ScannedSeries::All => Pending::Ranges(table.all().ranges().collect(), None),
+                ScannedSeries::Selected(selection) => Pending::Ranges(selection.ranges().collect(), None),
+                ScannedSeries::Pages(pages) => Pending::Ranges(VecDeque::new(), Some(pages.clone())),
+            }
         };
         let Scan { strings, batch_size, limit: left, .. } = *scan;
         let reader = ColumnReader::default();
@@ -117,12 +122,16 @@ impl Batches {
                 let projection = searcher.project_keys(&series, keys).map_err(|error| table.locate(error))?;
                 (0..keys.len()).map(|column| Codes::from_projected(projection.codes(column))).collect()
             }
-            Pending::Ranges(ranges) => {
+            Pending::Ranges(ranges, pages) => {
                 let capacity = wanted.min(Scan::DEFAULT_BATCH_SIZE) as u32;
                 let mut columns = vec![CodeColumn::with_capacity(capacity); keys.len()];
-                while len < wanted
-                    && let Some(range) = ranges.front_mut()
-                {
+                while len < wanted {
+                    let Some(range) = ranges.front_mut() else {
+                        let page = pages.as_mut().map(|pages| pages.next_page(&searcher)).transpose();
+                        let Some(page) = page.map_err(|error| table.locate(error))?.flatten() else { break };
+                        ranges.extend(page.ranges());
+                        continue;
+                    };
                     let room = u32::try_from(wanted - len).unwrap_or(u32::MAX);
                     let next = range.start..range.end.min(SeriesRef(range.start.0.saturating_add(room)));
                     reader.read(&searcher, next.clone(), keys, &mut columns).map_err(|error| table.locate(error))?;

@@ -1,10 +1,19 @@
 //! [`Scan`]: choice of columns and series.
 
 use arrow_schema::SchemaRef;
-use chronoxide_select::Selection;
+use chronoxide_select::{Pages, Searcher, Selection};
 
 use crate::column::schema;
 use crate::{Batches, BlockTable, Column, Strings, TableError};
+
+/// Series of a scan.
+#[derive(Clone, Debug)]
+pub(crate) enum ScannedSeries {
+    All,
+    Selected(Selection),
+    /// Series that are found while batches are read.
+    Pages(Box<Pages>),
+}
 
 /// Description of the batches of a table: columns, series, order and size.
 #[derive(Clone, Debug)]
@@ -14,8 +23,7 @@ pub struct Scan {
     /// `None` for all.
     columns: Option<Vec<Column>>,
     pub(crate) strings: Strings,
-    /// `None` for all.
-    pub(crate) selection: Option<Selection>,
+    pub(crate) series: ScannedSeries,
     pub(crate) batch_size: usize,
     pub(crate) limit: u64,
     pub(crate) in_label_order: bool,
@@ -30,7 +38,7 @@ impl Scan {
             table,
             columns: None,
             strings: Strings::default(),
-            selection: None,
+            series: ScannedSeries::All,
             batch_size: Self::DEFAULT_BATCH_SIZE,
             limit: u64::MAX,
             in_label_order: false,
@@ -50,7 +58,13 @@ impl Scan {
     /// Keeps selected series only. The selection must be of the table's block; refs that are out of range are skipped.
     pub fn with_selection(self, selection: Selection) -> Self {
         let selection = selection.intersection(&self.table.all());
-        Self { selection: Some(selection), ..self }
+        Self { series: ScannedSeries::Selected(selection), ..self }
+    }
+
+    /// Keeps the series of pages of the table's block, which are found while batches are read: the refs of all of them
+    /// are never in memory, unless series are sorted.
+    pub fn with_pages(self, pages: Pages) -> Self {
+        Self { series: ScannedSeries::Pages(Box::new(pages)), ..self }
     }
 
     /// Sets the number of series of a batch; the last one may have fewer. At least 1.
@@ -74,6 +88,19 @@ impl Scan {
     #[must_use]
     pub fn table(&self) -> &BlockTable {
         &self.table
+    }
+
+    /// Returns all series of the scan.
+    pub(crate) fn selection(&self) -> Result<Selection, TableError> {
+        match &self.series {
+            ScannedSeries::All => Ok(self.table.all()),
+            ScannedSeries::Selected(selection) => Ok(selection.clone()),
+            ScannedSeries::Pages(pages) => {
+                let view = self.table.block().view();
+                let searcher = Searcher::new(&view, self.table.index());
+                Ok(pages.as_ref().clone().take(&searcher, u32::MAX).map_err(|error| self.table.locate(error))?)
+            }
+        }
     }
 
     /// Returns the columns.

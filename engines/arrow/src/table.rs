@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::StringViewArray;
 use chronoxide_format::{Error, KeyId, SeriesRef};
 use chronoxide_reader::{Block, FileError, View};
-use chronoxide_select::{Index, Matcher, Searcher, SelectError, Selection};
+use chronoxide_select::{Index, Matcher, Pages, Searcher, SelectError, Selection};
 
 use crate::arena::Arena;
 use crate::column::Column;
@@ -97,6 +97,16 @@ impl BlockTable {
     pub fn select(&self, matchers: &[Matcher]) -> Result<Selection, TableError> {
         let view = self.block().view();
         Searcher::new(&view, self.index()).select(matchers).map_err(|error| self.block().locate(error).into())
+    }
+
+    /// Prepares the series that satisfy all matchers of at least one list, in parts of bounded memory: see
+    /// [`Scan::with_pages`].
+    ///
+    /// # Errors
+    /// As [`Searcher::pages`], with the path of the block.
+    pub fn pages<'m>(&self, alternatives: impl IntoIterator<Item = &'m [Matcher]>) -> Result<Pages, TableError> {
+        let view = self.block().view();
+        Searcher::new(&view, self.index()).pages(alternatives).map_err(|error| self.block().locate(error).into())
     }
 
     /// Returns all series.

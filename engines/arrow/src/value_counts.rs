@@ -21,7 +21,7 @@ impl Scan {
     /// [`TableError::Select`] if the block is damaged in a byte that was read.
     pub fn value_counts(&self, label: &str) -> Result<(StringViewArray, Int64Array), TableError> {
         let table = &self.table;
-        let series = self.selection.clone().unwrap_or_else(|| table.all());
+        let series = self.selection()?;
         let Some(key) = table.block().view().key(label).map_err(|error| table.locate(error))? else {
             return Counts { values: Vec::new(), absent: series.count().into() }
                 .to_arrays(&StringViewArray::new_null(0));

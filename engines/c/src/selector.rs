@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-use chronoxide_select::{Matcher, Operator, Selector};
+use chronoxide_select::{Matcher, Operator, Patterns, Selector};
 
 use crate::error::{CxError, Failure, guard, guard_value};
 use crate::opened::give;
@@ -81,9 +81,10 @@ pub unsafe extern "C" fn cx_selector_new(
         give(selector, "selector", || {
             // SAFETY: the caller's contract.
             let matchers = unsafe { pointer::array(matchers, count, "matchers") }?;
+            let mut patterns = Patterns::default();
             let matchers = matchers.iter().map(|matcher| {
                 // SAFETY: the caller's contract includes what the matchers point to.
-                unsafe { matcher.compile() }
+                unsafe { matcher.compile(&mut patterns) }
             });
             Ok(CxSelector { matchers: matchers.collect::<Result<_, _>>()? })
         })
@@ -97,11 +98,11 @@ pub extern "C" fn cx_selector_free(selector: Option<Box<CxSelector>>) {
 }
 
 impl CxMatcher {
-    /// Compiles the matcher.
+    /// Compiles the matcher, within the bounds of the selector.
     ///
     /// # Safety
     /// Name and value point to their bytes, which do not change during the call.
-    unsafe fn compile(&self) -> Result<Matcher, Failure> {
+    unsafe fn compile(&self, patterns: &mut Patterns<'_>) -> Result<Matcher, Failure> {
         // SAFETY: this function's contract.
         let (name, value) = unsafe {
             (
@@ -119,6 +120,7 @@ impl CxMatcher {
         if name.is_empty() {
             return Err(Failure::usage("matcher: label name is empty"));
         }
-        Matcher::new(name, operator, value).map_err(|error| Failure::usage(format!("matcher of {name}: {error}")))
+        let matcher = patterns.matcher(name, operator, value);
+        matcher.map_err(|error| Failure::usage(format!("matcher of {name}: {error}")))
     }
 }

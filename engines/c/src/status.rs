@@ -73,7 +73,7 @@ impl HasStatus for SelectError {
             Self::TooManySeries { .. } => CX_TOO_MANY_SERIES,
             Self::DeadlineExceeded => CX_TIMEOUT,
             Self::Cancelled => CX_CANCELLED,
-            Self::OutOfMemory { .. } => CX_OUT_OF_RESOURCES,
+            Self::OutOfMemory { .. } | Self::MemoryLimit { .. } => CX_OUT_OF_RESOURCES,
             Self::OtherSnapshot => CX_USAGE,
             _ => CX_INTERNAL,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
@@ -229,8 +230,10 @@ impl SeriesMessage {
         let filter_columns = ColumnMessage::to_columns(&self.filter_columns)?;
         let table = SeriesTable::with_columns(blocks, BTreeMap::new(), filter_columns, strings)?;
         let predicate = Predicate::new(&table.schema(), &filters, |name| table.content(name))?;
-        let selections: Vec<Selection> =
-            table.blocks().iter().map(|block| predicate.select(block, strings)).collect::<Result<_>>()?;
+        let reserved = AtomicU64::new(0);
+        let limits = table.limits().with_shared_memory(&reserved);
+        let select = |block: &BlockTable| predicate.select(block, strings, None, limits);
+        let selections: Vec<Selection> = table.blocks().iter().map(select).collect::<Result<_>>()?;
         let mut partitions = Vec::with_capacity(self.partitions.len());
         for partition in &self.partitions {
             let mut selected = Selected::new();

@@ -60,7 +60,7 @@ impl TableProvider for LabelCounts {
         _: &[Expr],
         _: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let series = self.series.read(vec![self.label.clone()], &self.filters, state)?;
+        let series = self.series.read(vec![self.label.clone()], &self.filters, None, state)?;
         let columns = projection.cloned().unwrap_or_else(|| vec![0, 1]);
         Ok(Arc::new(LabelCountsExec::new(series, self.label.clone(), columns)?))
     }

@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::KeyId;
-use chronoxide_select::{AcceptedCodes, Ranges, Searcher, Selection};
+use chronoxide_select::{AcceptedCodes, Limits, Ranges, Searcher, Selection};
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, plan_err};
@@ -205,8 +205,15 @@ impl Predicate {
         Ok(Self { conditions })
     }
 
-    /// Returns the series of a block that satisfy all conditions.
-    pub(crate) fn select(&self, table: &BlockTable, strings: Strings) -> Result<Selection> {
+    /// Returns the series of a block that satisfy all conditions, or the first of them, at least `first` if there are
+    /// as many.
+    pub(crate) fn select(
+        &self,
+        table: &BlockTable,
+        strings: Strings,
+        first: Option<u32>,
+        limits: Limits<'_>,
+    ) -> Result<Selection> {
         let view = table.block().view();
         let mut accepted = Vec::new();
         let mut refs = table.all();
@@ -233,8 +240,15 @@ impl Predicate {
                 }
             }
         }
-        let searcher = Searcher::new(&view, table.index());
-        let selected = if accepted.is_empty() { Ok(table.all()) } else { searcher.select_codes(&accepted) };
+        let searcher = Searcher::new(&view, table.index()).with_limits(limits);
+        let selected = match first {
+            _ if accepted.is_empty() => Ok(table.all()),
+            // The first series of the block need not be those whose refs are accepted.
+            Some(first) if refs == table.all() => {
+                searcher.pages_of_codes(&accepted).and_then(|pages| pages.take(&searcher, first))
+            }
+            _ => searcher.select_codes(&accepted),
+        };
         Ok(selected.map_err(|error| external(table.block().locate(error)))?.intersection(&refs))
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
 use chronoxide_reader::{Block, BlockId};
-use chronoxide_select::{BlockSet, Selection};
+use chronoxide_select::{BlockSet, Limits, Selection};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -29,6 +30,8 @@ pub struct SeriesTable {
     columns: Arc<[Column]>,
     strings: Strings,
     schema: SchemaRef,
+    /// Maximum memory of the refs of the series that a query selects, in bytes.
+    max_memory: u64,
 }
 
 impl SeriesTable {
@@ -94,7 +97,7 @@ impl SeriesTable {
         strings: Strings,
     ) -> Result<Self> {
         let schema = schema(&columns, strings).map_err(external)?;
-        Ok(Self { blocks: blocks.into(), urls: urls.into(), columns: columns.into(), strings, schema })
+        Ok(Self { blocks: blocks.into(), urls: urls.into(), columns: columns.into(), strings, schema, max_memory: Limits::DEFAULT_MAX_MEMORY })
     }
 
     /// Sets the type of columns of labels.
@@ -104,6 +107,14 @@ impl SeriesTable {
     pub fn with_strings(self, strings: Strings) -> Result<Self> {
         let schema = schema(&self.columns, strings).map_err(external)?;
         Ok(Self { strings, schema, ..self })
+    }
+
+    /// Sets the maximum memory of the refs of the series that a query selects from all blocks, in bytes, instead of
+    /// [`Limits::DEFAULT_MAX_MEMORY`]: see [`Limits::with_max_memory`]. A query with `LIMIT` selects no more than its
+    /// rows.
+    #[must_use]
+    pub fn with_max_memory(self, max_memory: u64) -> Self {
+        Self { max_memory, ..self }
     }
 
     /// Returns the columns, as in the schema.
@@ -124,19 +135,49 @@ impl SeriesTable {
         url.or_else(|| Some(std::path::absolute(block.path()?).ok()?.to_str()?.to_owned()))
     }
 
-    /// Returns the plan that reads columns of the series that satisfy conditions that were pushed to this table.
-    pub(crate) fn read(&self, columns: Vec<Column>, filters: &[Expr], state: &dyn Session) -> Result<SeriesExec> {
+    /// Returns the plan that reads columns of the series that satisfy conditions that were pushed to this table, or of
+    /// the first of them.
+    pub(crate) fn read(
+        &self,
+        columns: Vec<Column>,
+        filters: &[Expr],
+        limit: Option<usize>,
+        state: &dyn Session,
+    ) -> Result<SeriesExec> {
         let predicate = Predicate::new(&self.schema, filters, |name| self.content(name))?;
         let mut selected = Vec::with_capacity(self.blocks.len());
+        let reserved = AtomicU64::new(0);
+        let limits = self.limits().with_shared_memory(&reserved);
+        let mut left = limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
         for block in &*self.blocks {
-            selected.push((block.clone(), predicate.select(block, self.strings)?));
+            let series = match left {
+                Some(0) => Selection::default(),
+                first => predicate.select(block, self.strings, first, limits)?,
+            };
+            left = left.map(|left| left.saturating_sub(series.count()));
+            selected.push((block.clone(), series));
         }
-        SeriesExec::new(self.clone(), filters.to_vec(), columns, selected, state.config().target_partitions())
+        let partitions = state.config().target_partitions();
+        let exec = SeriesExec::new(self.clone(), filters.to_vec(), columns, selected, partitions)?;
+        match limit {
+            Some(limit) => exec.limited_to(limit),
+            None => Ok(exec),
+        }
     }
 
     /// Returns the series of a block that satisfy conditions that were pushed to this table.
     pub(crate) fn select(&self, block: &BlockTable, filters: &[Expr]) -> Result<Selection> {
-        Predicate::new(&self.schema, filters, |name| self.content(name))?.select(block, self.strings)
+        Predicate::new(&self.schema, filters, |name| self.content(name))?.select(
+            block,
+            self.strings,
+            None,
+            self.limits(),
+        )
+    }
+
+    /// Returns the limits of a query.
+    pub(crate) fn limits(&self) -> Limits<'static> {
+        Limits::default().with_max_memory(self.max_memory)
     }
 
     /// Returns the content of a column.
@@ -183,10 +224,6 @@ impl TableProvider for SeriesTable {
             None => self.columns.to_vec(),
             Some(projection) => projection.iter().filter_map(|&place| self.columns.get(place).cloned()).collect(),
         };
-        let exec = self.read(columns, filters, state)?;
-        Ok(match limit {
-            Some(limit) => Arc::new(exec.limited_to(limit)?),
-            None => Arc::new(exec),
-        })
+        Ok(Arc::new(self.read(columns, filters, limit, state)?))
     }
 }

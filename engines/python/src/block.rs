@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::capsules;
 use crate::counts::cardinality;
 use crate::errors::Raise;
-use crate::labels::{Labels, matchers, parse_optional, texts};
+use crate::labels::{Labels, limits, matchers, parse_optional, texts};
 use crate::notebook;
 use crate::selection::PySelection;
 use crate::series::{self, PySeriesIterator};
@@ -211,10 +211,20 @@ impl PyBlock {
     /// >>> block = chronoxide.open("week.cx")
     /// >>> [labels["pod"] for labels in block.select('up{pod=~"api.*"}')]
     /// ['api-1', 'api-2']
-    #[pyo3(signature = (selector=None))]
-    fn select<'py>(&self, py: Python<'py>, selector: Option<&str>) -> PyResult<Bound<'py, PySelection>> {
+    ///
+    /// Fails with MemoryError if the refs of the series take more than `max_memory` bytes, 1 GiB unless given: 8 bytes
+    /// per range of refs.
+    #[pyo3(signature = (selector=None, *, max_memory=None))]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        selector: Option<&str>,
+        max_memory: Option<u64>,
+    ) -> PyResult<Bound<'py, PySelection>> {
         let selector = parse_optional(selector)?;
-        let selection = py.detach(|| self.open.ask(|searcher| searcher.select(matchers(&selector))))?;
+        let limits = limits(max_memory);
+        let select = || self.open.ask(|searcher| searcher.with_limits(limits).select(matchers(&selector)));
+        let selection = py.detach(select)?;
         PySelection::create(py, &self.open, selection)
     }
 

@@ -11,7 +11,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
-use chronoxide_select::Selector;
+use chronoxide_select::{Patterns, Selector};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -85,13 +85,14 @@ pub(crate) fn compact<'py>(
         Some(None) => return Err(PyValueError::new_err("max_series must be at least 1")),
         max_series => max_series.flatten(),
     };
+    let mut patterns = Patterns::default();
     let options = CompactOptions {
         layout: self::layout(layout)?,
         archive,
         replan,
         max_series_per_block,
-        keep: selectors(&keep)?,
-        drop: selectors(&drop)?,
+        keep: selectors(&mut patterns, &keep)?,
+        drop: selectors(&mut patterns, &drop)?,
         rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect() },
         keeps_inputs: true,
         ..CompactOptions::default()
@@ -120,8 +121,9 @@ pub(crate) fn compact<'py>(
     Ok(dict)
 }
 
-fn selectors(texts: &[String]) -> PyResult<Vec<Selector>> {
-    texts.iter().map(|text| parse(text)).collect()
+/// Parses selectors, within the bounds of others.
+fn selectors(patterns: &mut Patterns<'_>, texts: &[String]) -> PyResult<Vec<Selector>> {
+    texts.iter().map(|text| parse(patterns, text)).collect()
 }
 
 /// Opens blocks, or those of a folder, without checks: merging verifies them.

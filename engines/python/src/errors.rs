@@ -100,7 +100,7 @@ fn query_exception(error: &SelectError, message: String) -> PyErr {
     match error {
         SelectError::Block(error) => block_exception(error, message),
         SelectError::TooManyLabels { .. } => CorruptBlockError::new_err(message),
-        SelectError::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        SelectError::OutOfMemory { .. } | SelectError::MemoryLimit { .. } => PyMemoryError::new_err(message),
         SelectError::OtherSnapshot => PyValueError::new_err(message),
         _ => ChronoxideError::new_err(message),
     }

@@ -14,7 +14,7 @@ use crate::block::{OpenBlock, PyBlock, reopened};
 use crate::capsules;
 use crate::counts::cardinality;
 use crate::errors::{Raise, raise_open};
-use crate::labels::{Labels, matchers, parse_optional, texts};
+use crate::labels::{Labels, limits, matchers, parse_optional, texts};
 use crate::notebook;
 use crate::selection::{PyFolderSelection, Selected};
 use crate::series::PySeriesIterator;
@@ -147,11 +147,20 @@ impl PyFolder {
     }
 
     /// Returns the series that a PromQL selector selects; all if there is none.
-    #[pyo3(signature = (selector=None))]
-    fn select<'py>(&self, py: Python<'py>, selector: Option<&str>) -> PyResult<Bound<'py, PyFolderSelection>> {
+    ///
+    /// Fails with MemoryError if the refs of the series take more than `max_memory` bytes, 1 GiB unless given: 8 bytes
+    /// per range of refs.
+    #[pyo3(signature = (selector=None, *, max_memory=None))]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        selector: Option<&str>,
+        max_memory: Option<u64>,
+    ) -> PyResult<Bound<'py, PyFolderSelection>> {
         let selector = parse_optional(selector)?;
+        let query = self.set().query().with_limits(limits(max_memory));
         let parts = py.detach(|| {
-            let selected = self.set().query().select(matchers(&selector)).map_err(Raise::raise)?;
+            let selected = query.select(matchers(&selector)).map_err(Raise::raise)?;
             check(selected.failed())?;
             let tables = self.open.table()?.blocks();
             let mut series = vec![Selection::default(); tables.len()];

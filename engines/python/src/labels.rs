@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chronoxide_reader::Block;
-use chronoxide_select::{Matcher, Selector};
+use chronoxide_select::{Limits, Matcher, Patterns, Selector};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -60,14 +60,19 @@ fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     if is_path && !object.is_instance_of::<PyBytes>() { object.extract().map(Some) } else { Ok(None) }
 }
 
-/// Parses a selector.
-pub(crate) fn parse(text: &str) -> PyResult<Selector> {
-    Selector::parse_any(text).map_err(|error| SelectorError::new_err(error.to_string()))
+/// Parses a selector, within the bounds of others.
+pub(crate) fn parse(patterns: &mut Patterns<'_>, text: &str) -> PyResult<Selector> {
+    patterns.parse_any(text).map_err(|error| SelectorError::new_err(error.to_string()))
 }
 
 /// Parses a selector; `None` selects all series.
 pub(crate) fn parse_optional(selector: Option<&str>) -> PyResult<Option<Selector>> {
-    selector.map(parse).transpose()
+    selector.map(|text| parse(&mut Patterns::default(), text)).transpose()
+}
+
+/// Returns the limits of a selection.
+pub(crate) fn limits(max_memory: Option<u64>) -> Limits<'static> {
+    Limits::default().with_max_memory(max_memory.unwrap_or(Limits::DEFAULT_MAX_MEMORY))
 }
 
 /// Returns the matchers of a selector; none if there is none.

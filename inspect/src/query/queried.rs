@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::view::{BlockView, FindError, Series, Text};
 use chronoxide_format::{Error, KeyId, Rule};
-use chronoxide_select::{Index, Matcher, Searcher, Selection, Selector};
+use chronoxide_select::{Index, Matcher, Searcher, Selector};
 
 use crate::InspectError;
 
@@ -108,15 +108,14 @@ impl<'data> Queried<'data> {
             return Ok(());
         }
         let searcher = self.searcher()?;
-        let mut selection = Selection::default();
-        for matchers in self.alternatives() {
-            selection = selection.union(&searcher.select(matchers)?);
-        }
-        for series in &selection {
-            if let Some(series) = self.view.series(series)?
-                && !each(&series)?
-            {
-                break;
+        let mut pages = searcher.pages(self.alternatives())?;
+        while let Some(page) = pages.next_page(&searcher)? {
+            for series in &page {
+                if let Some(series) = self.view.series(series)?
+                    && !each(&series)?
+                {
+                    return Ok(());
+                }
             }
         }
         Ok(())

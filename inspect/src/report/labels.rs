@@ -110,11 +110,18 @@ fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
 
 /// Counts the series that remain when labels are dropped. A series without other labels does not remain.
 pub(super) fn remaining(subject: &Subject<'_>, names: &[&str]) -> Result<u64, ReportError> {
+    if let Some(products) = subject.products()? {
+        return Ok(products.count_without(&subject.searcher(), names)?);
+    }
     let groups = subject.searcher().count_groups(Kept::Without(names))?;
     for keyset in subject.view().keysets() {
         let mut keeps_any = false;
         for key in keyset?.keys()? {
-            keeps_any |= !names.contains(&subject.name(key?)?);
+            keeps_any = !names.contains(&subject.name(key?)?);
+            // A keyset can have hundreds of labels, and mostly keeps its first one.
+            if keeps_any {
+                break;
+            }
         }
         if !keeps_any {
             return Ok(groups.saturating_sub(1));

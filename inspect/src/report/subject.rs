@@ -1,14 +1,21 @@
 //! [`Subject`]: the one block that a report counts.
 
+use std::sync::OnceLock;
+
 use chronoxide_dump::name::key_name;
 use chronoxide_format::view::{BlockView, Text};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
-use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, Tally};
+use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, SeriesProducts, Tally};
 
 use super::ReportError;
 
 /// Name of the label that has the name of the metric.
 pub(super) const METRIC: &str = "__name__";
+
+/// Series whose fingerprints cost as much as a label of a keyset, when remaining series are counted.
+const SERIES_PER_LABEL: u64 = 4;
+/// Series whose fingerprints take 64 MiB.
+const MAX_PRODUCTS: u64 = 4 << 20;
 
 /// A block whose series are all selected, ready for queries.
 pub(super) struct Subject<'data> {
@@ -17,6 +24,8 @@ pub(super) struct Subject<'data> {
     index: Index,
     /// Series of each value of each label.
     pub(super) tally: Tally,
+    /// Made by the first count of remaining series; `None` if counts by keysets cost less.
+    products: OnceLock<Option<SeriesProducts>>,
 }
 
 impl<'data> Subject<'data> {
@@ -24,7 +33,7 @@ impl<'data> Subject<'data> {
         let arena = view.check_arena()?;
         let index = Index::new(&view)?;
         let tally = Searcher::new(&view, &index).tally(&[])?;
-        Ok(Self { view, arena, index, tally })
+        Ok(Self { view, arena, index, tally, products: OnceLock::new() })
     }
 
     pub(super) fn view(&self) -> &BlockView<'data> {
@@ -33,6 +42,19 @@ impl<'data> Subject<'data> {
 
     pub(super) fn searcher(&self) -> Searcher<'_, 'data> {
         Searcher::new(&self.view, &self.index)
+    }
+
+    /// Returns the fingerprints of the series, if counting with them costs less than a look at the labels of each
+    /// keyset: 60 ns per series instead of 300 ns per keyset and label.
+    pub(super) fn products(&self) -> Result<Option<&SeriesProducts>, ReportError> {
+        if let Some(known) = self.products.get() {
+            return Ok(known.as_ref());
+        }
+        let series = self.series_count();
+        let is_cheaper = series <= MAX_PRODUCTS && series <= SERIES_PER_LABEL * self.index.keyset_key_count();
+        // Threads that come here at the same time may both make them, which is harmless.
+        let made = is_cheaper.then(|| self.searcher().series_products()).transpose()?;
+        Ok(self.products.get_or_init(|| made).as_ref())
     }
 
     pub(super) fn series_count(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use chronoxide_format::view::{FindError, TimeRange};
 use chronoxide_reader::FileError;
@@ -75,7 +76,8 @@ impl<'a> SetQuery<'a> {
         Self { set, limits: Limits::default(), time: None }
     }
 
-    /// Sets the limits of the query. The number of series is limited for all blocks together.
+    /// Sets the limits of the query. The number of series, and the memory of a selection, are limited for all blocks
+    /// together.
     #[must_use]
     pub fn with_limits(self, limits: Limits<'a>) -> Self {
         Self { limits, ..self }
@@ -150,10 +152,10 @@ impl<'a> SetQuery<'a> {
     /// # Errors
     /// Errors of the [`Limits`]. A damaged block is not an error, but [listed](SetSelection::failed).
     pub fn select(&self, matchers: &[Matcher]) -> Result<SetSelection, SelectError> {
-        let Partial { found, failed } = self.each_block(|searcher| {
-            let limited = searcher.with_limits(self.limits);
-            limited.select(matchers)
-        })?;
+        // The memory limit is that of all blocks together.
+        let reserved = AtomicU64::new(0);
+        let Partial { found, failed } = self
+            .each_block(|searcher| searcher.with_limits(self.limits.with_shared_memory(&reserved)).select(matchers))?;
         let selected = found.into_iter().filter(|(_, series)| !series.is_empty());
         let blocks = selected.map(|(block, series)| BlockSelection { block, series }).collect();
         let selection = SetSelection { snapshot: Arc::clone(&self.set.blocks), blocks, failed };

@@ -8,6 +8,7 @@ mod path;
 mod projection;
 mod spans;
 mod text_bytes;
+mod without;
 
 use self::fold::KeptKeys;
 use crate::{Searcher, SelectError};
@@ -16,6 +17,7 @@ pub use groups::Groups;
 pub use projection::Projection;
 pub(crate) use spans::room_for;
 pub use text_bytes::TextBytes;
+pub use without::SeriesProducts;
 
 /// Labels of a series that are kept, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,10 +86,10 @@ fn patterns_match_as_they_do_in_prometheus() {
     for (pattern, yes, no) in MATCHES {
         let regex = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
         for value in *yes {
-            assert!(regex.is_match(value), "{pattern} must match {value:?}: {regex}");
+            assert!(regex.is_match(value), "{pattern} must match {value:?}");
         }
         for value in *no {
-            assert!(!regex.is_match(value), "{pattern} must not match {value:?}: {regex}");
+            assert!(!regex.is_match(value), "{pattern} must not match {value:?}");
         }
     }
 }
@@ -161,9 +161,7 @@ proptest::proptest! {
     #[test]
     fn patterns_of_any_kind_end(pattern in r"[\[\]\\(){}a-c^$.*+?|,:&~0-9dwsbpPQE-]{0,24}") {
         let translated = translate(&pattern);
-        if let Ok(regex) = compile(&pattern) {
-            proptest::prop_assert!(regex.as_str().contains(&translated.unwrap()));
-        }
+        proptest::prop_assert!(translated.is_ok() || compile(&pattern).is_err());
     }
 }
 

@@ -174,6 +174,8 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     let limits = Limits::default().with_max_series(expected.len() as u64);
     assert_eq!(searcher.with_limits(limits).select(matchers).as_ref(), Ok(&selection));
 
+    check_pages(&searcher, series, matchers);
+
     let mut ordered = expected.clone();
     ordered.sort_by_key(|&place| series[place as usize].iter().collect::<Vec<_>>());
     let found: Result<Vec<u32>, _> =
@@ -187,6 +189,31 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     check_accepted_codes(&searcher, matchers, &selection);
     for labels in [Labels::All, Labels::By(&names), Labels::By(&names[..1]), Labels::Without(&names), Labels::By(&[])] {
         check_groups(&searcher, series, &selection, labels);
+    }
+}
+
+/// Reads the series that satisfy all matchers, or the first of them, in pages of several sizes.
+fn check_pages(searcher: &Searcher<'_, '_>, series: &[Labelset], matchers: &[Matcher]) {
+    let first = matchers.get(..1).unwrap_or_default();
+    for alternatives in [vec![matchers], vec![first, matchers], vec![]] {
+        let is_selected =
+            |labels: &Labelset| alternatives.iter().any(|all| all.iter().all(|matcher| satisfies(labels, matcher)));
+        let expected: Vec<u32> =
+            (0..).zip(series).filter(|(_, labels)| is_selected(labels)).map(|(place, _)| place).collect();
+        let refs = |selection: &Selection| selection.iter().map(|series| series.0).collect::<Vec<u32>>();
+        let all = || searcher.pages(alternatives.iter().copied()).expect("sound");
+        for pages in [all(), all().with_max_ranges(1 + expected.len() / 5)] {
+            let mut left = pages.clone();
+            let mut found = Vec::new();
+            while let Some(page) = left.next_page(searcher).expect("sound") {
+                assert!(!page.is_empty());
+                found.extend(refs(&page));
+            }
+            assert_eq!(found, expected, "pages of {alternatives:?}");
+            let count = expected.len() / 2;
+            let taken = pages.take(searcher, count as u32).expect("sound");
+            assert_eq!(refs(&taken), expected[..count], "first {count} of {alternatives:?}");
+        }
     }
 }
 

@@ -54,11 +54,11 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Opens the blocks, and the live blocks of the folders.
-    pub(super) fn open(&self, quiet: Quiet) -> Result<Inputs, Failure> {
+    /// Opens the blocks, and the live blocks of the folders; see [`Inputs::open`].
+    pub(super) fn open(&self, memory_limit: Option<usize>, quiet: Quiet) -> Result<Inputs, Failure> {
         let paths = || self.paths.iter().map(PathBuf::as_path);
         Inputs::check(paths())?;
-        Ok(Inputs::open(paths(), quiet))
+        Inputs::open(paths(), memory_limit, quiet)
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Matching {
     ///
     /// Without --match, all series are selected. A selector that matches every series, such as '{}', is allowed.
     /// Selectors see the labels of series, and not the external labels of blocks.
-    #[arg(long = "match", value_name = "SELECTOR", value_parser = Selector::parse_any)]
+    #[arg(long = "match", value_name = "SELECTOR", value_parser = crate::selectors::any)]
     pub(crate) selectors: Vec<Selector>,
 }
 

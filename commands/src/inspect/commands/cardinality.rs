@@ -9,7 +9,7 @@ use crate::inspect::screen;
 use crate::{Exit, Failure, Quiet, json_line, print_styled};
 
 pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let inputs = arguments.sources.open(quiet)?;
+    let inputs = arguments.sources.open(None, quiet)?;
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(&arguments.matching.selectors);
     arguments.matching.tell_unknown(&[&queries], quiet);

@@ -14,7 +14,9 @@ use crate::{Exit, Failure, Quiet, json_line, print};
 pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let paths = [arguments.a.as_path(), arguments.b.as_path()];
     Inputs::check(paths)?;
-    let [a, b] = paths.map(|path| Inputs::open([path], quiet));
+    let mut inputs = paths.map(|path| Inputs::open_packed([path], quiet));
+    Inputs::unpack(&mut inputs, None)?;
+    let [a, b] = inputs;
     arguments.matching.tell_wide(quiet);
     let [a, b] = [&a, &b].map(|inputs| inputs.query(&arguments.matching.selectors));
     arguments.matching.tell_unknown(&[&a, &b], quiet);

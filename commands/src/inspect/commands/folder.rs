@@ -56,7 +56,7 @@ impl BlockLine {
 
 /// Shows the live blocks of a folder or location. Costs the checksums of each block; series are not read.
 pub(crate) fn summarize_folder(path: &Path, json: bool, quiet: Quiet) -> Result<Exit, Failure> {
-    let inputs = Inputs::open([path], quiet);
+    let inputs = Inputs::open([path], None, quiet)?;
     let mut blocks = Vec::new();
     for (path, block) in inputs.blocks() {
         match BlockLine::new(path, &block.view()) {

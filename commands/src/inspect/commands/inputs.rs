@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_inspect::report::{self, Input};
-use chronoxide_reader::{Block, Checks, Folder, FolderError};
+use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 use chronoxide_select::Selector;
 use chronoxide_text::escape::TerminalSafe;
+use chronoxide_text::human;
 
-use crate::inspect::opened::open_block;
+use crate::inspect::opened::open_packed_block;
 use crate::inspect::remote;
 use crate::inspect::{in_file, worse};
+use crate::memory::default_limit;
 use crate::style::Style;
 use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, tell};
 
@@ -54,9 +56,57 @@ impl Inputs {
         Ok(())
     }
 
-    /// Opens blocks and the live blocks of folders. Reports files that cannot be read; [`Queries::finish`] returns
-    /// their exit code.
-    pub(super) fn open<'p>(paths: impl IntoIterator<Item = &'p Path>, quiet: Quiet) -> Self {
+    /// Opens blocks and the live blocks of folders, and decodes the strings of archives: see [`Inputs::unpack`].
+    pub(super) fn open<'p>(
+        paths: impl IntoIterator<Item = &'p Path>,
+        memory_limit: Option<usize>,
+        quiet: Quiet,
+    ) -> Result<Self, Failure> {
+        let mut inputs = [Self::open_packed(paths, quiet)];
+        Self::unpack(&mut inputs, memory_limit)?;
+        let [inputs] = inputs;
+        Ok(inputs)
+    }
+
+    /// Decodes the strings of the archives among all inputs of a command, if they fit into a limit together: that of
+    /// `--memory-limit`, or half of the memory that the process may use. The length of an archive does not bound that
+    /// of its strings. Reports archives that are damaged.
+    pub(super) fn unpack(all: &mut [Self], memory_limit: Option<usize>) -> Result<(), Failure> {
+        let packed = |block: &Block| block.view().packed_arena().ok().flatten().map_or(0, |arena| arena.arena_len());
+        let needed: u64 = all.iter().flat_map(|inputs| &inputs.blocks).map(|(_, block)| packed(block)).sum();
+        let limit = memory_limit.unwrap_or_else(default_limit);
+        if needed > limit as u64 {
+            let advice = match memory_limit {
+                Some(_) => "raise --memory-limit",
+                None => "allow the process more memory: the limit is half of it",
+            };
+            let [needed, limit] = [needed, limit as u64].map(human::size);
+            let message = format!(
+                "the strings of the archives take {needed} of memory, the limit is {limit}: name fewer archives, or \
+                 {advice}"
+            );
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        for inputs in all {
+            let mut blocks = Vec::with_capacity(inputs.blocks.len());
+            for (path, block) in std::mem::take(&mut inputs.blocks) {
+                match block.unpack() {
+                    Ok(()) => blocks.push((path, block)),
+                    Err(source) => {
+                        let error = OpenError::Block { path: path.clone(), source };
+                        inputs.report(error.exit(), &error);
+                        inputs.unreadable.push(path);
+                    }
+                }
+            }
+            inputs.blocks = blocks;
+        }
+        Ok(())
+    }
+
+    /// Opens blocks and the live blocks of folders; archives stay packed until [`Inputs::unpack`]. Reports files that
+    /// cannot be read; [`Queries::finish`] returns their exit code.
+    pub(super) fn open_packed<'p>(paths: impl IntoIterator<Item = &'p Path>, quiet: Quiet) -> Self {
         let mut path_count = 0;
         let mut inputs = Self {
             blocks: Vec::new(),
@@ -79,7 +129,7 @@ impl Inputs {
                 continue;
             }
             // The checksums are right, so that the output shows what was written.
-            match open_block(path, Checks::Eager) {
+            match open_packed_block(path, Checks::Eager) {
                 Ok(block) => inputs.blocks.push((path.to_owned(), block)),
                 Err(error) => inputs.report(error.exit(), &error),
             }
@@ -122,7 +172,7 @@ impl Inputs {
         }
         self.has_replaced |= has_replaced;
         for (name, file) in files {
-            match open_block(&file, Checks::Eager) {
+            match open_packed_block(&file, Checks::Eager) {
                 Ok(block) => self.blocks.push((name, block)),
                 Err(error) => self.report(error.exit(), &error),
             }
@@ -259,5 +309,5 @@ impl Queries<'_> {
 fn map_folder(path: &Path) -> Result<Folder, FolderError> {
     // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which does not affect a map.
     // The documentation of the format forbids changing a block in place.
-    unsafe { Folder::map(path, Checks::Eager) }
+    unsafe { Folder::map_packed(path, Checks::Eager) }
 }

@@ -13,7 +13,7 @@ use crate::inspect::worse;
 use crate::{Exit, Failure, Quiet, json_line, print, tell};
 
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let inputs = arguments.sources.open(quiet)?;
+    let inputs = arguments.sources.open(None, quiet)?;
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(&arguments.matching.selectors);
     arguments.matching.tell_unknown(&[&queries], quiet);
@@ -34,7 +34,7 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
         );
         return Err(Failure::new(Exit::Io, message));
     }
-    let inputs = labels.sources.open(quiet)?;
+    let inputs = labels.sources.open(None, quiet)?;
     labels.matching.tell_wide(quiet);
     let queries = inputs.query(&labels.matching.selectors);
     labels.matching.tell_unknown(&[&queries], quiet);

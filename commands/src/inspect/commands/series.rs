@@ -18,9 +18,9 @@ pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, 
                 let read = |queried: &[Queried<'_>]| write(arguments, queried, true, &mut std::io::sink());
                 Inputs::from_block(path, remote::open_for(url, selectors, read)?)
             }
-            None => arguments.sources.open(quiet)?,
+            None => arguments.sources.open(None, quiet)?,
         },
-        _ => arguments.sources.open(quiet)?,
+        _ => arguments.sources.open(None, quiet)?,
     };
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(selectors);

@@ -17,7 +17,7 @@ use chronoxide_inspect::export::ExportError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_publish::{Disk, recover};
 use chronoxide_reader::Checks;
-use chronoxide_select::Selection;
+use chronoxide_select::{Pages, Searcher, Selector};
 use chronoxide_text::escape::Escaped;
 
 use self::arguments::ExportArguments;
@@ -51,11 +51,14 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     arguments.matching.tell_wide(quiet);
     let series_ref = series_ref(&table).map_err(damaged)?;
     tell_unknown(arguments, &table, &series_ref, quiet).map_err(in_file(path))?;
-    let selection = selection(arguments, &table).map_err(damaged)?;
-    let series_count = selection.count().into();
-    let scan = scan(arguments, &table, &series_ref).map_err(damaged)?.with_selection(selection);
+    let scan = scan(arguments, &table, &series_ref).map_err(damaged)?;
+    let scan = match pages(arguments, &table).map_err(damaged)? {
+        Some(pages) => scan.with_pages(pages),
+        None => scan,
+    };
 
     let is_bar_wanted = !quiet.is_set() && io::stderr().is_terminal() && !(file.is_none() && is_terminal);
+    let series_count = if is_bar_wanted { series_count(arguments, &table).map_err(damaged)? } else { 0 };
     let bar = Bar::new(is_bar_wanted, series_count);
     let mut progress = |series| {
         bar.show(series);
@@ -110,17 +113,25 @@ fn scan(arguments: &ExportArguments, table: &BlockTable, series_ref: &Column) ->
     Ok(scan.with_columns(columns))
 }
 
-/// Returns the series that match at least one selector, or all series if there are no selectors.
-fn selection(arguments: &ExportArguments, table: &BlockTable) -> Result<Selection, TableError> {
+/// Returns the series that match at least one selector, or `None` for all series if there are no selectors.
+fn pages(arguments: &ExportArguments, table: &BlockTable) -> Result<Option<Pages>, TableError> {
     let selectors = &arguments.matching.selectors;
-    if selectors.is_empty() {
-        return Ok(table.all());
+    (!selectors.is_empty()).then(|| table.pages(selectors.iter().map(Selector::matchers))).transpose()
+}
+
+/// Counts the series of the export: they are found a second time, but not held.
+fn series_count(arguments: &ExportArguments, table: &BlockTable) -> Result<u64, TableError> {
+    let Some(mut pages) = pages(arguments, table)? else { return Ok(table.series_count().into()) };
+    let view = table.block().view();
+    let searcher = Searcher::new(&view, table.index());
+    let mut count = 0;
+    loop {
+        match pages.next_page(&searcher) {
+            Ok(Some(page)) => count += u64::from(page.count()),
+            Ok(None) => return Ok(count),
+            Err(error) => return Err(table.block().locate(error).into()),
+        }
     }
-    let mut selection = Selection::default();
-    for selector in selectors {
-        selection = selection.union(&table.select(selector.matchers())?);
-    }
-    Ok(selection)
 }
 
 /// Tells which labels of selectors and columns the block does not have.

@@ -33,7 +33,9 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
     }
     let existing = file.map(|file| existing(file, arguments.force)).transpose()?;
     Inputs::check(arguments.inputs())?;
-    let inputs: Vec<(&Path, Inputs)> = arguments.inputs().map(|path| (path, Inputs::open([path], quiet))).collect();
+    let mut inputs: Vec<Inputs> = arguments.inputs().map(|path| Inputs::open_packed([path], quiet)).collect();
+    Inputs::unpack(&mut inputs, arguments.memory_limit)?;
+    let inputs: Vec<(&Path, Inputs)> = arguments.inputs().zip(inputs).collect();
     if let Some(file) = file
         && let Some(input) = inputs.iter().flat_map(|(_, inputs)| inputs.paths()).find(|path| is_same_file(file, path))
     {

@@ -38,7 +38,7 @@ use crate::style::Style;
 use crate::{Exit, Failure, Quiet, print_styled, tell};
 
 pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let inputs = arguments.sources.open(quiet)?;
+    let inputs = arguments.sources.open(arguments.memory_limit, quiet)?;
     arguments.matching.tell_wide(quiet);
     let name = arguments.sources.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let input = inputs.reported(&name);
