@@ -34,7 +34,7 @@ pub(crate) enum Unfit {
         "{} would be hidden by what blocks claim to hold, and {} is not proved to hold its series ({reason}): move the false block away; nothing was published",
         hidden.display(), holder.display()
     )]
-    Hides { hidden: PathBuf, holder: PathBuf, reason: Unproven },
+    Hides { hidden: PathBuf, holder: PathBuf, reason: Box<Unproven> },
 }
 
 impl<'a> Claims<'a> {
@@ -85,7 +85,7 @@ impl<'a> Claims<'a> {
             self.proof.prove(folder, &holders, &hidden).map_err(|reason| Unfit::Hides {
                 hidden: hidden.first().map_or_else(|| path.to_owned(), Clone::clone),
                 holder: holders.first().map_or_else(|| path.to_owned(), Clone::clone),
-                reason,
+                reason: Box::new(reason),
             })?;
         }
         Ok(())

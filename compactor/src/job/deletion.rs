@@ -28,6 +28,9 @@ pub(crate) struct Examined {
     pub(crate) kept: Vec<Kept>,
 }
 
+/// Proves that the blocks of the first list hold all series of those of the second. An error stops the deletion.
+pub(crate) type Prove<'a, E> = dyn FnMut(&[PathBuf], &[PathBuf]) -> Result<Result<(), Unproven>, E> + 'a;
+
 /// Examines the hidden blocks that are due. `prove` reads the blocks at its second argument, and proves that the live
 /// blocks at its first hold all their series; lineage only says which blocks to read.
 ///
@@ -36,7 +39,7 @@ pub(crate) struct Examined {
 pub(crate) fn examine<E>(
     blocks: &[(PathBuf, Lineage)],
     is_due: &dyn Fn(&Path, Reason) -> bool,
-    prove: &mut dyn FnMut(&[PathBuf], &[PathBuf]) -> Result<Result<(), Unproven>, E>,
+    prove: &mut Prove<'_, E>,
 ) -> Result<Examined, E> {
     let lineages: Vec<&Lineage> = blocks.iter().map(|(_, lineage)| lineage).collect();
     let mut by_holders: BTreeMap<Vec<usize>, Vec<Vec<usize>>> = BTreeMap::new();

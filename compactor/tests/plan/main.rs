@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod claims;
 mod deletion;
 mod faults;
 mod forged;

@@ -120,9 +120,9 @@ impl Held {
             uncovered: vec![0; count],
             new: Vec::new(),
         };
-        for node in 0..count {
+        for (node, standing) in standings.iter().enumerate() {
             let Some(block) = claims.block(node) else { continue };
-            if let Standing::Hidden(Reason::Unfinished { .. }) = standings[node] {
+            if let Standing::Hidden(Reason::Unfinished { .. }) = standing {
                 for parent in claims.parents(block) {
                     this.waiting[parent].push(node);
                     this.uncovered[node] += 1;

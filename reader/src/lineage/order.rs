@@ -110,14 +110,14 @@ impl<'a> Deletion<'a> {
         }
         let (mut children, mut witnesses) = (vec![0; claims.len()], vec![false; claims.len()]);
         let mut live_children = vec![Vec::new(); claims.len()];
-        for node in 0..claims.len() {
+        for (node, standing) in standings.iter().enumerate() {
             let Some(block) = claims.block(node) else { continue };
-            if standings[node] == Standing::Live && !block.is_read_only {
+            if *standing == Standing::Live && !block.is_read_only {
                 claims.parents(block).for_each(|parent| live_children[parent].push(node));
             }
             let is_complete = claims.job_of(node).is_none_or(|job| claims.jobs()[job].is_complete());
             let is_there = |parent: Node| claims.block(parent).is_some() || hiders[parent] > 0;
-            match standings[node] {
+            match standing {
                 Standing::Hidden(Reason::Unfinished { .. }) => {
                     claims.parents(block).for_each(|parent| children[parent] += 1);
                 }
