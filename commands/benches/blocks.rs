@@ -6,11 +6,12 @@
 //!
 //! `hours`: small blocks of consecutive hours are merged in place into weeks, and their inputs are deleted. `chain`: each
 //! block names the one before as its parent, so that all but the last are proved to be in it, and deleted. `merged`: all
-//! blocks are inputs that an earlier run merged into one, and did not delete.
+//! blocks are inputs that an earlier run merged into one, and did not delete. First comes a table of one run each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Job, TimeRange};
@@ -102,13 +103,21 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn by_number(criterion: &mut Criterion) {
+    println!("{:>8} {:>8} {:>8} {:>12}", "blocks", "", "seconds", "ms per block");
     for count in COUNTS {
         for blocks in [Blocks::hours(count), Blocks::chain(count), Blocks::merged(count)] {
             let once = blocks.copy();
+            let start = Instant::now();
             blocks.compact(once.path());
+            let seconds = start.elapsed().as_secs_f64();
+            println!("{count:>8} {:>8} {seconds:>8.2} {:>12.2}", blocks.name, seconds * 1e3 / count as f64);
             let is_block = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "cx");
             let left = files(once.path()).iter().filter(is_block).count();
             assert!(left <= blocks.remain + 1, "{}: {left} blocks are left of {count}", blocks.name);
+            // Each run of the largest takes seconds: the table above has one of them.
+            if count > 1_000 {
+                continue;
+            }
             let mut group = criterion.benchmark_group(format!("blocks/{}", blocks.name));
             group.throughput(Throughput::Elements(blocks.count as u64)).sample_size(10);
             group.bench_function(count.to_string(), |bencher| {
