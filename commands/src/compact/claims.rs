@@ -65,8 +65,7 @@ impl<'a> Claims<'a> {
             self.check(&published, path, &output)?;
         }
         if published.iter().all(|(_, before)| before.id != output.id) {
-            // The name that it is about to get.
-            published.push((path.with_file_name(format!("{}.cx", output.id)), output.clone()));
+            published.push((final_path(path, &output), output.clone()));
         }
         Ok(output)
     }
@@ -83,11 +82,16 @@ impl<'a> Claims<'a> {
             let (hidden, holders) = (paths(blocks), paths(holders));
             let folder = path.parent().unwrap_or(Path::new("."));
             self.proof.prove(folder, &holders, &hidden).map_err(|reason| Unfit::Hides {
-                hidden: hidden.first().map_or_else(|| path.to_owned(), Clone::clone),
+                hidden: hidden.into_iter().find(|hidden| hidden != path).unwrap_or_else(|| final_path(path, output)),
                 holder: holders.first().map_or_else(|| path.to_owned(), Clone::clone),
                 reason: Box::new(reason),
             })?;
         }
         Ok(())
     }
+}
+
+/// Returns the path that an output is about to get. A single file has another name, which nothing else reads.
+fn final_path(path: &Path, output: &Lineage) -> PathBuf {
+    path.with_file_name(format!("{}.cx", output.id))
 }
