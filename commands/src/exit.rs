@@ -102,6 +102,8 @@ impl HasExit for OpenError {
         match self {
             OpenError::Block { source, .. } => source.exit(),
             OpenError::Remap { source, .. } => source.exit(),
+            // The exit code of a merge that exceeds its memory limit.
+            OpenError::ArchiveMemory { .. } => Exit::Usage,
             // A block that is named by a URL.
             OpenError::Io { source, .. } => match source.get_ref().and_then(|error| error.downcast_ref()) {
                 Some(StoreError::Location { .. }) => Exit::Usage,

@@ -11,10 +11,10 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::merge_in_memory;
 use chronoxide_publish::{Disk, Spool};
-use chronoxide_reader::{Block, Checks};
+use chronoxide_reader::{Block, Checks, FolderError};
 use chronoxide_select::{BlockSet, BlockSetError, Labels, Limits, Matcher, Operator, SelectError, SetSelection};
 use chronoxide_select_model::random_matchers;
-use chronoxide_testkit::plan::{Labelset, build};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::random::{Random, random_plan, random_series};
 use chronoxide_testkit::requirement::skip_or_fail;
 
@@ -261,4 +261,29 @@ fn a_folder_that_exceeds_the_limits_of_the_system_is_not_taken_for_a_damaged_one
     fs::remove_file(folder.path().join("large.cx")).expect("a file");
     let set = BlockSet::read(folder.path(), Checks::Lazy).expect("the others fit");
     assert_eq!(set.blocks().len(), contents.len());
+}
+
+#[test]
+fn the_limit_of_archives_holds_for_refreshed_sets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, pod: &str| {
+        let series = BTreeSet::from([Labelset::from([("pod".to_owned(), pod.to_owned())])]);
+        let meta = BlockMeta { archive: true, ..BlockMeta::default() };
+        let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("sound");
+        fs::write(folder.path().join(name), bytes).expect("a file");
+    };
+    put("a.cx", "api");
+    // The arenas have "pod" and a value.
+    let set = BlockSet::read_within(folder.path(), Checks::Lazy, 12).expect("6 bytes");
+    put("b.cx", "web");
+    let set = set.refresh(Checks::Lazy).expect("12 bytes");
+    assert_eq!(set.blocks().len(), 2);
+    put("c.cx", "db");
+    match set.refresh(Checks::Lazy) {
+        Err(BlockSetError::Folder(FolderError::ArchiveMemory { source, .. })) => {
+            assert_eq!((source.needed, source.limit), (17, 12));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(BlockSet::read(folder.path(), Checks::Lazy).expect("4 GiB").blocks().len(), 3);
 }

@@ -104,21 +104,37 @@ impl Block {
     /// Like [`Block::map`], but does not decode a packed arena. Checks its form, which costs a look at each 128 KiB of
     /// it. Until [`Block::unpack`], views have counts, codes and meta, and give [`Error::PackedArena`] for symbols.
     ///
-    /// Use it for blocks that may not all be read, or to check [`PackedArena::arena_len`] against a limit first: a
-    /// small file can have an arena that is 256 times as long.
+    /// Use it for blocks that may not all be read, or to [check](crate::check_archives) the length of their
+    /// arenas against a limit first: a small file can have an arena that is 256 times as long.
     ///
     /// # Safety
     /// The contract of [`Block::map`].
     ///
     /// # Errors
     /// Those of [`Block::map`].
-    ///
-    /// [`PackedArena::arena_len`]: chronoxide_format::packed::PackedArena::arena_len
     pub unsafe fn map_packed(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         // SAFETY: the caller keeps the same contract.
         let backing = unsafe { Backing::map(path) }?;
         Self::open_packed(backing, checks, Some(path.to_owned())).map_err(|source| OpenError::block(path, source))
+    }
+
+    /// Reads a file like [`Block::read`], but does not decode a packed arena; see [`Block::map_packed`].
+    ///
+    /// # Errors
+    /// Those of [`Block::read`].
+    pub fn read_packed(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let block = Self::open_packed(Backing::read(path)?, checks, Some(path.to_owned()));
+        block.map_err(|source| OpenError::block(path, source))
+    }
+
+    /// Opens a block in memory like [`Block::from_vec`], but does not decode a packed arena; see [`Block::map_packed`].
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are not a valid block.
+    pub fn from_vec_packed(bytes: Vec<u8>, checks: Checks) -> Result<Self, Error> {
+        Self::open_packed(Backing::Heap(bytes), checks, None)
     }
 
     /// Decodes a packed arena, unless that is done. Views that were made before stay without symbols. Costs about 1 ms
@@ -128,16 +144,31 @@ impl Block {
     /// `Corrupt` if the arena is damaged, `OutOfMemory` if there is no memory for it, `UnsupportedArchive` without the
     /// feature `archive`.
     pub fn unpack(&self) -> Result<(), Error> {
-        let view = self.open.view();
-        if view.is_packed()
-            && let Some(packed) = view.packed_arena()?
-        {
-            let mut arena = Vec::new();
-            packed.decode_into(&mut arena)?;
+        if let Some(arena) = self.decoded()? {
             // Two threads may both decode it, which is harmless.
             let _ = self.open.arena.set(arena);
         }
         Ok(())
+    }
+
+    /// Decodes a packed arena as [`Block::unpack`] does, and keeps nothing.
+    ///
+    /// # Errors
+    /// As [`Block::unpack`].
+    pub(crate) fn check_arena(&self) -> Result<(), Error> {
+        self.decoded().map(drop)
+    }
+
+    /// Returns a packed arena, decoded. Returns `None` if there is none, or it was decoded.
+    fn decoded(&self) -> Result<Option<Vec<u8>>, Error> {
+        let view = self.open.view();
+        if !view.is_packed() {
+            return Ok(None);
+        }
+        let Some(packed) = view.packed_arena()? else { return Ok(None) };
+        let mut arena = Vec::new();
+        packed.decode_into(&mut arena)?;
+        Ok(Some(arena))
     }
 
     /// Opens a block by reading its file into memory. The file may change or disappear afterwards.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::ArchiveMemoryError;
+
 /// Reason why a block or a remap could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -47,6 +49,14 @@ pub enum OpenError {
         path: PathBuf,
         /// Cause.
         source: chronoxide_format::Error,
+    },
+    /// The decoded strings of an archive take more memory than a limit.
+    #[error("{}: {source}", path.display())]
+    ArchiveMemory {
+        /// Path of the file.
+        path: PathBuf,
+        /// Memory and limit.
+        source: ArchiveMemoryError,
     },
 }
 

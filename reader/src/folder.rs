@@ -11,7 +11,7 @@ use chronoxide_format::layout::PACKED_ARENA;
 
 use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
 use crate::listing::names_in;
-use crate::{Block, Checks, OpenError};
+use crate::{ArchiveMemoryError, Block, Checks, MAX_ARCHIVE_MEMORY, OpenError, check_archives};
 
 /// Maximum listings of a folder before it is reported as changing. Between two jobs, a listing succeeds.
 const MAX_LISTINGS: usize = 100;
@@ -110,29 +110,59 @@ pub enum FolderError {
         /// Path of the folder.
         path: PathBuf,
     },
+    /// The decoded strings of the live archives take more memory than the limit. None of them was decoded.
+    #[error("{}: {source}; open fewer of them, or raise the limit", path.display())]
+    ArchiveMemory {
+        /// Path of the folder.
+        path: PathBuf,
+        /// Memory and limit.
+        source: ArchiveMemoryError,
+    },
 }
 
 impl Folder {
-    /// Opens a folder by reading its blocks into memory.
+    /// Opens a folder by reading its blocks into memory. The decoded strings of its live archives take at most
+    /// [`MAX_ARCHIVE_MEMORY`].
     ///
     /// # Errors
-    /// [`FolderError`] if the folder cannot be listed or keeps changing. A block that cannot be opened is not an error,
-    /// but [listed](Self::unreadable).
+    /// [`FolderError`] if the folder cannot be listed, keeps changing, or has too large archives. A block that cannot
+    /// be opened is not an error, but [listed](Self::unreadable).
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
-        Self::open(path.as_ref(), |file| Block::read(file, checks))
+        Self::read_within(path, checks, MAX_ARCHIVE_MEMORY)
     }
 
-    /// Opens a folder by mapping its blocks.
+    /// Like [`Folder::read`], with another limit of the decoded strings of archives, in bytes.
+    ///
+    /// # Errors
+    /// As [`Folder::read`].
+    pub fn read_within(path: impl AsRef<Path>, checks: Checks, archive_memory: u64) -> Result<Self, FolderError> {
+        Self::open(path.as_ref(), |file| Block::read_packed(file, checks), Some(archive_memory))
+    }
+
+    /// Opens a folder by mapping its blocks. The decoded strings of its live archives take at most
+    /// [`MAX_ARCHIVE_MEMORY`].
     ///
     /// # Safety
     /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.
     ///
     /// # Errors
-    /// [`FolderError`] if the folder cannot be listed or keeps changing. A block that cannot be opened is not an error,
-    /// but [listed](Self::unreadable).
+    /// As [`Folder::read`].
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         // SAFETY: the caller keeps the same contract.
-        Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })
+        unsafe { Self::map_within(path, checks, MAX_ARCHIVE_MEMORY) }
+    }
+
+    /// Like [`Folder::map`], with another limit of the decoded strings of archives, in bytes.
+    ///
+    /// # Safety
+    /// As [`Folder::map`].
+    ///
+    /// # Errors
+    /// As [`Folder::read`].
+    pub unsafe fn map_within(path: impl AsRef<Path>, checks: Checks, archive_memory: u64) -> Result<Self, FolderError> {
+        // SAFETY: the caller keeps the same contract.
+        let open = |file: &Path| unsafe { Block::map_packed(file, checks) };
+        Self::open(path.as_ref(), open, Some(archive_memory))
     }
 
     /// Like [`Folder::map`], but does not decode packed arenas; see [`Block::map_packed`]. Files that share an id and
@@ -145,10 +175,15 @@ impl Folder {
     /// Those of [`Folder::map`].
     pub unsafe fn map_packed(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         // SAFETY: the caller keeps the same contract.
-        Self::open(path.as_ref(), |file| unsafe { Block::map_packed(file, checks) })
+        Self::open(path.as_ref(), |file| unsafe { Block::map_packed(file, checks) }, None)
     }
 
-    fn open(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> Result<Self, FolderError> {
+    /// Opens a folder with blocks whose archives are packed, and decodes the live ones if there is a limit for them.
+    fn open(
+        path: &Path,
+        open: impl Fn(&Path) -> Result<Block, OpenError>,
+        archive_memory: Option<u64>,
+    ) -> Result<Self, FolderError> {
         let io = |source| FolderError::Io { path: path.to_owned(), source };
         let mut opened = BTreeMap::new();
         let mut names = list(path).map_err(io)?;
@@ -162,7 +197,8 @@ impl Folder {
             }
             let again = list(path).map_err(io)?;
             if again == names {
-                return Ok(Self::from_opened(path, opened));
+                let too_large = |source| FolderError::ArchiveMemory { path: path.to_owned(), source };
+                return Self::from_opened(path, opened, archive_memory).map_err(too_large);
             }
             opened.retain(|name, _| again.contains(name));
             names = again;
@@ -170,7 +206,11 @@ impl Folder {
         Err(FolderError::Changing { path: path.to_owned() })
     }
 
-    fn from_opened(folder: &Path, opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>) -> Self {
+    fn from_opened(
+        folder: &Path,
+        opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>,
+        archive_memory: Option<u64>,
+    ) -> Result<Self, ArchiveMemoryError> {
         let (mut blocks, mut unreadable) = (Vec::new(), Vec::new());
         for (name, result) in opened {
             let path = folder.join(name);
@@ -182,14 +222,34 @@ impl Folder {
         // Stable: copies stay in the order of their names.
         blocks.sort_by_key(|(lineage, ..)| lineage.id);
         set_damaged_aside(&mut blocks, &mut unreadable);
-        let mut lineages = Vec::new();
-        let mut files = Vec::new();
-        for (lineage, path, block) in blocks {
-            files.push(Entry { path, id: lineage.id, block });
-            lineages.push(lineage);
-        }
-        let mut judgement = judge(&lineages);
-        keep_all_that_differ(&files, &mut judgement.standings);
+        let (mut lineages, mut files): (Vec<Lineage>, Vec<Entry>) = blocks
+            .into_iter()
+            .map(|(lineage, path, block)| {
+                let id = lineage.id;
+                (lineage, Entry { path, id, block })
+            })
+            .unzip();
+        let judgement = loop {
+            let mut judgement = judge(&lineages);
+            keep_all_that_differ(&files, &mut judgement.standings);
+            let Some(limit) = archive_memory else { break judgement };
+            let mut damaged = unpack_live(&files, &judgement.standings, limit)?;
+            if damaged.is_empty() {
+                break judgement;
+            }
+            // An archive that cannot be decoded hides no other block.
+            let all = std::mem::take(&mut lineages).into_iter().zip(std::mem::take(&mut files));
+            for (place, (lineage, entry)) in all.enumerate() {
+                match damaged.remove(&place) {
+                    Some(source) => unreadable.push((entry.path.clone(), OpenError::block(&entry.path, source))),
+                    None => {
+                        lineages.push(lineage);
+                        files.push(entry);
+                    }
+                }
+            }
+            unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
+        };
         let lineages = files.iter().map(|entry| entry.path.clone()).zip(lineages).collect();
         let (mut live, mut hidden) = (Vec::new(), Vec::new());
         for (entry, standing) in files.into_iter().zip(judgement.standings) {
@@ -198,7 +258,7 @@ impl Folder {
                 Standing::Hidden(reason) => hidden.push(Hidden { path: entry.path, id: entry.id, reason }),
             }
         }
-        Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete }
+        Ok(Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete })
     }
 
     /// Returns the live blocks, by id, which is the order of their times.
@@ -254,6 +314,29 @@ impl Folder {
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
     }
+}
+
+/// Decodes the strings of the live archives, unless all of them exceed the limit. Returns the places of those that are
+/// damaged, and then of the hidden ones that are, too: the blocks that live ones hid must not be judged again for each
+/// archive of a chain of damaged ones.
+fn unpack_live(
+    files: &[Entry],
+    standings: &[Standing],
+    limit: u64,
+) -> Result<BTreeMap<usize, chronoxide_format::Error>, ArchiveMemoryError> {
+    let blocks = |is_live: bool| {
+        let all = files.iter().zip(standings).enumerate();
+        let wanted = all.filter(move |(_, (_, standing))| (**standing == Standing::Live) == is_live);
+        wanted.map(|(place, (entry, _))| (place, &entry.block))
+    };
+    check_archives(blocks(true).map(|(_, block)| block), limit)?;
+    let failed = |(place, block): (usize, &Block)| block.unpack().err().map(|error| (place, error));
+    let mut damaged: BTreeMap<_, _> = blocks(true).filter_map(failed).collect();
+    if !damaged.is_empty() {
+        let failed = |(place, block): (usize, &Block)| block.check_arena().err().map(|error| (place, error));
+        damaged.extend(blocks(false).filter_map(failed));
+    }
+    Ok(damaged)
 }
 
 /// Moves damaged blocks to `unreadable` if several files share an id and differ in their headers: such files are not

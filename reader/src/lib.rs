@@ -24,6 +24,7 @@
 //! | [`lineage`] | rules that choose the live blocks, from parents and jobs |
 //! | `remap` | [`Remap`]: targets of the series of a compacted block |
 //! | `remap_folder` | [`RemapFolder`]: a series followed through many compactions |
+//! | `archives` | [`check_archives`]: the memory of archives that are decoded together |
 //! | `checks` | [`Checks`]: when checksums are checked |
 //! | `error` | errors of opening, and errors with their path |
 //! | `backing` | the bytes of an open file: a map or a buffer |
@@ -66,6 +67,7 @@
     )
 )]
 
+mod archives;
 mod backing;
 mod block;
 mod checks;
@@ -79,6 +81,7 @@ mod remap;
 mod remap_folder;
 mod text;
 
+pub use archives::{ArchiveMemoryError, MAX_ARCHIVE_MEMORY, check_archives};
 pub use block::{Block, View};
 pub use checks::Checks;
 pub use chronoxide_format::identity::BlockId;

@@ -9,8 +9,8 @@ use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::Reason;
-use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job, TextLabel};
-use chronoxide_testkit::archive::archives;
+use chronoxide_reader::{ArchiveMemoryError, Block, BlockId, Checks, Folder, FolderError, Job, OpenError, TextLabel};
+use chronoxide_testkit::archive::{archives, undecodable};
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
@@ -215,6 +215,73 @@ fn archives_with_one_id_and_other_frames_count_once() {
     assert_eq!(names, ["a.cx", "c.cx"]);
     let [hidden] = found.hidden() else { panic!("one copy") };
     assert_eq!((&hidden.path, hidden.reason), (&folder.path().join("b.cx"), Reason::Copy));
+}
+
+#[test]
+fn live_archives_are_counted_together_before_one_is_decoded() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = |series: std::ops::Range<u32>, meta: BlockMeta| {
+        let (id, bytes) = block(series, &BlockMeta { archive: true, ..meta });
+        let arena_len = BlockView::open_unpacked(&bytes, &mut Vec::new()).unwrap().symbols().arena().len() as u64;
+        (arena_len, id, put(folder.path(), &(id, bytes)))
+    };
+    let (a_len, a, _) = archive(0..10, at(0));
+    let (b_len, b, _) = archive(10..1_000, at(0));
+    let refused = |found: Result<Folder, FolderError>, expected: ArchiveMemoryError| match found {
+        Err(FolderError::ArchiveMemory { path, source }) => {
+            assert_eq!((path.as_path(), source), (folder.path(), expected));
+        }
+        other => panic!("{other:?}"),
+    };
+    let needed = a_len + b_len;
+    let expected = ArchiveMemoryError { needed, limit: needed - 1 };
+    refused(Folder::read_within(folder.path(), Checks::Lazy, needed - 1), expected);
+    // SAFETY: no map is left when files change.
+    refused(unsafe { Folder::map_within(folder.path(), Checks::Lazy, needed - 1) }, expected);
+    assert_eq!(ids(&Folder::read_within(folder.path(), Checks::Lazy, needed).unwrap()).len(), 2);
+    // An archive that was replaced is not decoded.
+    let job = Some(Job { id: job_id(&sorted([a, b]), "test"), output: 0, output_count: 1 });
+    let (merged_len, merged, _) = archive(0..1_000, BlockMeta { job, parents: sorted([a, b]), ..at(0) });
+    assert!(merged_len < needed);
+    let found = Folder::read_within(folder.path(), Checks::Lazy, merged_len).unwrap();
+    assert_eq!((ids(&found), series(&found).len()), (vec![merged], 1_000));
+    let limit = merged_len - 1;
+    let expected = ArchiveMemoryError { needed: merged_len, limit };
+    refused(Folder::read_within(folder.path(), Checks::Lazy, limit), expected);
+}
+
+/// Returns the ids in order.
+fn sorted(mut ids: [BlockId; 2]) -> Vec<BlockId> {
+    ids.sort();
+    ids.to_vec()
+}
+
+/// The claims of an archive are readable without its strings.
+#[test]
+fn archives_that_cannot_be_decoded_hide_no_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = [block(0..10, &at(0)), block(10..20, &at(0))];
+    inputs.iter().for_each(|input| drop(put(folder.path(), input)));
+    // Each of a chain claims to replace the one before, and the first one the inputs.
+    let mut parents = sorted([inputs[0].0, inputs[1].0]);
+    let mut damaged = Vec::new();
+    for _ in 0..3 {
+        let job = Some(Job { id: job_id(&parents, "test"), output: 0, output_count: 1 });
+        let bytes = undecodable(20 * 60_000, &BlockMeta { job, parents, ..at(0) });
+        let id = BlockView::open(&bytes).unwrap().block_id();
+        damaged.push(put(folder.path(), &(id, bytes)));
+        parents = vec![id];
+    }
+    damaged.sort();
+    let found = both(folder.path(), Checks::Eager);
+    assert_eq!((ids(&found).len(), series(&found).len()), (2, 20));
+    let unreadable: Vec<_> = found.unreadable().iter().map(|(path, error)| (path.clone(), is_block(error))).collect();
+    assert_eq!(unreadable, damaged.into_iter().map(|path| (path, true)).collect::<Vec<_>>());
+    assert!(found.hidden().is_empty());
+}
+
+fn is_block(error: &OpenError) -> bool {
+    matches!(error, OpenError::Block { .. })
 }
 
 #[test]

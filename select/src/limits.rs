@@ -45,8 +45,9 @@ impl<'a> Limits<'a> {
     }
 
     /// Fails a selection whose refs take more than `max` bytes with [`SelectError::MemoryLimit`]: 8 bytes per range of
-    /// refs, and 16 bytes per series that is sorted. A small block can have very many series, and a selection of every
-    /// second one as many ranges. Counts, and [`Pages`](crate::Pages), keep no list.
+    /// refs. A small block can have very many series, and a selection of every second one as many ranges. Counts, and
+    /// [`Pages`](crate::Pages), keep no list. Sorting a selection is not limited: it takes 16 bytes per series, and
+    /// fails with [`SelectError::OutOfMemory`] if the system has no room for them.
     #[must_use]
     pub fn with_max_memory(self, max: u64) -> Self {
         Self { max_memory: max, ..self }

@@ -6,9 +6,12 @@ use std::path::Path;
 
 use chronoxide_format::layout::MAGIC;
 use chronoxide_format::remap::layout::REMAP_MAGIC;
-use chronoxide_reader::{Block, Checks, OpenError, Remap};
+use chronoxide_reader::{ArchiveMemoryError, Block, Checks, OpenError, Remap, check_archives};
+use chronoxide_text::human;
 
 use crate::inspect::remote;
+use crate::memory::default_limit;
+use crate::{Exit, Failure};
 
 /// A block or a remap.
 pub(crate) enum Opened {
@@ -22,15 +25,15 @@ impl Opened {
     /// Opens a file, or standard input if the path is `-`. A file that begins like neither a block nor a remap is
     /// opened as a block, so that the error names the missing magic.
     pub(crate) fn open(path: &Path, checks: Checks) -> Result<Self, OpenError> {
-        if let Some(url) = crate::url(path) {
-            return map_block(&remote::fetch(url)?, checks).map(Self::Block);
+        if crate::url(path).is_some() {
+            return open_block(path, checks).map(Self::Block);
         }
         let is_remap = match stream(path)? {
             Some(bytes) if bytes.starts_with(&REMAP_MAGIC) => {
                 let remap = Remap::from_vec(bytes, checks);
                 return remap.map(Self::Remap).map_err(|source| OpenError::Remap { path: path.to_owned(), source });
             }
-            Some(bytes) => return block_from(path, bytes, checks).map(Self::Block),
+            Some(bytes) => return unpacked(path, packed_from(path, bytes, checks)?).map(Self::Block),
             None => {
                 let mut magic = [0; REMAP_MAGIC.len()];
                 // A file that cannot be read is opened once more for its error.
@@ -38,7 +41,7 @@ impl Opened {
                 begun.is_ok() && magic == REMAP_MAGIC
             }
         };
-        if is_remap { map_remap(path, checks).map(Self::Remap) } else { map_block(path, checks).map(Self::Block) }
+        if is_remap { map_remap(path, checks).map(Self::Remap) } else { open_block(path, checks).map(Self::Block) }
     }
 
     /// Checks every rule of the format.
@@ -65,30 +68,55 @@ pub(crate) struct Verified {
     pub(crate) unknown_ro_compat: u32,
 }
 
-/// Opens a block: a file is mapped, so that it may be larger than memory.
+/// Opens a block: a file is mapped, so that it may be larger than memory. The strings of an archive are decoded, unless
+/// they take more than half of the memory that the process may use.
 pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
-    if let Some(url) = crate::url(path) {
-        return map_block(&remote::fetch(url)?, checks);
-    }
-    match stream(path)? {
-        Some(bytes) => block_from(path, bytes, checks),
-        None => map_block(path, checks),
-    }
+    unpacked(path, open_packed_block(path, checks)?)
 }
 
-/// Opens a block like [`open_block`], but does not decode the strings of an archive in a file.
+/// Opens a block like [`open_block`], but does not decode the strings of an archive.
 pub(crate) fn open_packed_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
     let map = |path: &Path| {
-        // SAFETY: as for `map_block`.
+        // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which does not affect a
+        // map. The documentation of the format forbids changing a block in place.
         unsafe { Block::map_packed(path, checks) }
     };
     if let Some(url) = crate::url(path) {
         return map(&remote::fetch(url)?);
     }
     match stream(path)? {
-        Some(bytes) => block_from(path, bytes, checks),
+        Some(bytes) => packed_from(path, bytes, checks),
         None => map(path),
     }
+}
+
+/// Checks the memory for the decoded strings of the archives among blocks, before one is decoded: the limit is that of
+/// `--memory-limit`, or half of the memory that the process may use.
+pub(crate) fn check_archive_memory<'b>(
+    blocks: impl IntoIterator<Item = &'b Block>,
+    memory_limit: Option<usize>,
+) -> Result<(), Failure> {
+    let limit = memory_limit.unwrap_or_else(default_limit);
+    check_archives(blocks, limit as u64).map_err(|ArchiveMemoryError { needed, limit }| {
+        let advice = match memory_limit {
+            Some(_) => "raise --memory-limit",
+            None => "allow the process more memory: the limit is half of it",
+        };
+        let [needed, limit] = [needed, limit].map(human::size);
+        let message = format!(
+            "the strings of the archives take {needed} of memory, the limit is {limit}: name fewer archives, or {advice}"
+        );
+        Failure::new(Exit::Usage, message)
+    })
+}
+
+/// Decodes the strings of an archive that is opened alone.
+fn unpacked(path: &Path, block: Block) -> Result<Block, OpenError> {
+    let path = || path.to_owned();
+    check_archives([&block], default_limit() as u64)
+        .map_err(|source| OpenError::ArchiveMemory { path: path(), source })?;
+    block.unpack().map_err(|source| OpenError::Block { path: path(), source })?;
+    Ok(block)
 }
 
 /// Opens a remap like [`open_block`].
@@ -101,19 +129,13 @@ pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError
     }
 }
 
-fn map_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
-    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which does not affect a map.
-    // The documentation of the format forbids changing a block in place.
-    unsafe { Block::map(path, checks) }
-}
-
 fn map_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
     // SAFETY: remaps are published as blocks are.
     unsafe { Remap::map(path, checks) }
 }
 
-fn block_from(path: &Path, bytes: Vec<u8>, checks: Checks) -> Result<Block, OpenError> {
-    Block::from_vec(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+fn packed_from(path: &Path, bytes: Vec<u8>, checks: Checks) -> Result<Block, OpenError> {
+    Block::from_vec_packed(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
 /// Returns the bytes of standard input or a device. Returns `None` for a file that can be mapped or cannot be opened;

@@ -65,7 +65,7 @@ fn follow_through(arguments: &FollowArguments, folder: &Path) -> Result<Exit, Fa
     let present: Option<BTreeSet<BlockId>> = match &arguments.blocks {
         // SAFETY: published blocks are never changed, only deleted or replaced by renaming. The maps are gone when this
         // line ends.
-        Some(blocks) => Some(unsafe { Folder::map(blocks, Checks::Never) }.or_exit(Exit::Io)?.ids().collect()),
+        Some(blocks) => Some(unsafe { Folder::map_packed(blocks, Checks::Never) }.or_exit(Exit::Io)?.ids().collect()),
         None => None,
     };
     let is_there = |block: BlockId| present.as_ref().is_some_and(|present| present.contains(&block));

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
+use chronoxide_testkit::archive::undecodable;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::product::product;
 
@@ -207,4 +208,35 @@ fn archives_are_counted_together_before_they_are_decoded() {
         assert_eq!(output.stdout, b"", "{query:?}");
     }
     assert_exit(&run(&["labels", path]), 0, "");
+}
+
+/// Its strings cannot be decoded, which would be another error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_single_archive_is_measured_before_it_is_decoded() {
+    let folder = Folder::new();
+    let path = folder.write("archive.cx", &undecodable(24 << 20, &BlockMeta::default()));
+    let commands: [&[&str]; 10] = [
+        &["summary"],
+        &["dump"],
+        &["sections"],
+        &["metrics"],
+        &["tables"],
+        &["verify"],
+        &["export", "--format", "csv"],
+        &["series"],
+        &["cardinality"],
+        &["diff", &path],
+    ];
+    for arguments in commands {
+        let output = run_with_memory(40 << 10, &[arguments, &[&path]].concat());
+        assert_exit(&output, 2, "the strings of the archives take ");
+        let script = "ulimit -d 40960; file=$1; shift; exec \"$@\" - < \"$file\"";
+        let program = [env!("CARGO_BIN_EXE_chronoxide-inspect")];
+        let shell = ["-c", script, "sh", &path];
+        let output = Command::new("sh").args(shell).args(program).args(arguments).output().unwrap();
+        assert_exit(&output, 2, "the strings of the archives take ");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+    }
+    assert_exit(&run(&["export", "--format", "csv", &path]), 3, "archive.cx: ");
 }

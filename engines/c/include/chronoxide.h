@@ -273,6 +273,10 @@ typedef struct cx_limits {
      * Flag that cancels the query, or NULL. Once it is set, CX_CANCELLED.
      */
     const struct cx_cancel *cancel;
+    /**
+     * Maximum memory of the refs of a selection in bytes, or 0 for 1 GiB. More give CX_OUT_OF_RESOURCES.
+     */
+    uint64_t max_memory;
 } cx_limits;
 
 /**

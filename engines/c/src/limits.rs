@@ -22,6 +22,8 @@ pub struct CxLimits<'a> {
     pub timeout_ms: u64,
     /// Flag that cancels the query, or NULL. Once it is set, CX_CANCELLED.
     pub cancel: Option<&'a CxCancel>,
+    /// Maximum memory of the refs of a selection in bytes, or 0 for 1 GiB. More give CX_OUT_OF_RESOURCES.
+    pub max_memory: u64,
 }
 
 /// A flag that one thread sets to cancel the queries of others.
@@ -39,6 +41,9 @@ pub(crate) fn limits<'a>(limits: Option<&CxLimits<'_>>, flag: Option<&'a AtomicB
         }
         if limits.timeout_ms > 0 {
             all = all.with_timeout(Duration::from_millis(limits.timeout_ms));
+        }
+        if limits.max_memory > 0 {
+            all = all.with_max_memory(limits.max_memory);
         }
     }
     match flag {

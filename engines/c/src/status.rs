@@ -50,7 +50,7 @@ impl HasStatus for OpenError {
     fn status(&self) -> CxStatus {
         match self {
             Self::Block { source, .. } => source.status(),
-            Self::OutOfResources { .. } | Self::TooLarge { .. } => CX_OUT_OF_RESOURCES,
+            Self::OutOfResources { .. } | Self::TooLarge { .. } | Self::ArchiveMemory { .. } => CX_OUT_OF_RESOURCES,
             _ => CX_IO,
         }
     }
@@ -82,7 +82,10 @@ impl HasStatus for SelectError {
 
 impl HasStatus for FolderError {
     fn status(&self) -> CxStatus {
-        CX_IO
+        match self {
+            Self::ArchiveMemory { .. } => CX_OUT_OF_RESOURCES,
+            _ => CX_IO,
+        }
     }
 }
 
@@ -90,6 +93,7 @@ impl HasStatus for BlockSetError {
     fn status(&self) -> CxStatus {
         match self {
             Self::TooMany { .. } => CX_OUT_OF_RESOURCES,
+            Self::Folder(error) => error.status(),
             _ => CX_IO,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::SeriesRef;
-use chronoxide_select::Selection;
+use chronoxide_select::{Limits, Selection};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{exec_err, internal_err};
 use datafusion::error::{DataFusionError, Result};
@@ -91,6 +91,9 @@ struct SeriesMessage {
     has_dictionaries: bool,
     #[prost(message, optional, tag = "7")]
     label_counts: Option<LabelCountsMessage>,
+    /// Maximum memory of the refs of the selected series in bytes.
+    #[prost(uint64, optional, tag = "8")]
+    max_memory: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -184,6 +187,7 @@ impl SeriesMessage {
         let mut message = Self {
             columns: ColumnMessage::from_columns(exec.columns())?,
             has_dictionaries: exec.table().strings() == Strings::Dictionary,
+            max_memory: Some(exec.table().max_memory()),
             ..Self::default()
         };
         for filter in exec.filters() {
@@ -229,6 +233,7 @@ impl SeriesMessage {
         let strings = if self.has_dictionaries { Strings::Dictionary } else { Strings::View };
         let filter_columns = ColumnMessage::to_columns(&self.filter_columns)?;
         let table = SeriesTable::with_columns(blocks, BTreeMap::new(), filter_columns, strings)?;
+        let table = table.with_max_memory(self.max_memory.unwrap_or(Limits::DEFAULT_MAX_MEMORY));
         let predicate = Predicate::new(&table.schema(), &filters, |name| table.content(name))?;
         let reserved = AtomicU64::new(0);
         let limits = table.limits().with_shared_memory(&reserved);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chronoxide_arrow::Strings;
+use chronoxide_select::Limits;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::plan_err;
 use datafusion::common::runtime::SpawnedTask;
@@ -23,7 +24,8 @@ const STORED_AS: &str = "CHRONOXIDE";
 ///
 /// A path or URL (`s3://`, `gs://`, `az://`, `file://`) names a block, or a folder or location without the blocks that
 /// a compaction replaced. Blocks of object stores are fetched into the cache that the environment names. The option
-/// `strings` is `view` (default) or `dictionary`: the type of the columns of labels.
+/// `strings` is `view` (default) or `dictionary`: the type of the columns of labels. The option `max_memory` sets the
+/// maximum memory of the refs of the series that a query selects, in bytes: see [`SeriesTable::with_max_memory`].
 pub fn register(context: &SessionContext) {
     register_with(context, Access::READ);
 }
@@ -76,18 +78,30 @@ impl TableProviderFactory for SeriesTableFactory {
             return plan_err!("PARTITIONED BY and WITH ORDER have no meaning for a table of series");
         }
         let mut strings = Strings::View;
+        let mut max_memory = Limits::DEFAULT_MAX_MEMORY;
         for (name, value) in &command.options {
             // DataFusion puts `format.` before names without a dot.
             match (name.strip_prefix("format.").unwrap_or(name), value.as_str()) {
                 ("strings", "view") => strings = Strings::View,
                 ("strings", "dictionary") => strings = Strings::Dictionary,
                 ("strings", other) => return plan_err!("strings {other:?} is unknown: use 'view' or 'dictionary'"),
-                (other, _) => return plan_err!("option {other:?} is unknown: a table of series has 'strings' only"),
+                ("max_memory", bytes) => match bytes.parse() {
+                    Ok(bytes) => max_memory = bytes,
+                    Err(_) => return plan_err!("max_memory {bytes:?} is not a number of bytes"),
+                },
+                (other, _) => {
+                    return plan_err!(
+                        "option {other:?} is unknown: a table of series has 'strings' and 'max_memory' only"
+                    );
+                }
             }
         }
         let (location, access) = (location.clone(), self.access);
         // Reads files, or even downloads them.
-        let open = move || SeriesTable::open_location(&location, access)?.with_strings(strings);
+        let open = move || {
+            let table = SeriesTable::open_location(&location, access)?.with_max_memory(max_memory);
+            table.with_strings(strings)
+        };
         let table = SpawnedTask::spawn_blocking(open).join().await.map_err(external)??;
         Ok(Arc::new(table))
     }

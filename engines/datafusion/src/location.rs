@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chronoxide_arrow::BlockTable;
-use chronoxide_reader::{Block, BlockId, Checks};
+use chronoxide_reader::{Block, BlockId, Checks, MAX_ARCHIVE_MEMORY, check_archives};
 use chronoxide_select::BlockSet;
 use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, StoreError};
 use datafusion::error::{DataFusionError, Result};
@@ -60,20 +60,17 @@ impl Access {
         let cache = Cache::from_environment(DEFAULT_CACHE_LEN).map_err(stored)?;
         if text.ends_with(BLOCK_SUFFIX) {
             let path = cache.fetch_url(text).map_err(stored)?;
-            let block = self.open_file(&path)?;
-            let urls = BTreeMap::from([(block.block().view().block_id(), text.to_owned())]);
-            return Ok(OpenBlocks { blocks: vec![block], urls, is_set: false });
+            let block = self.open_packed(&path)?;
+            let urls = BTreeMap::from([(block.view().block_id(), text.to_owned())]);
+            return Ok(OpenBlocks { blocks: tables(vec![block])?, urls, is_set: false });
         }
         let (listing, paths) = cache.fetch_live(&location).map_err(stored)?;
         if let Some((_, error)) = listing.unreadable.into_iter().next() {
             return Err(stored(error));
         }
-        let (mut blocks, mut urls) = (Vec::with_capacity(listing.live.len()), BTreeMap::new());
-        for (listed, path) in listing.live.iter().zip(paths) {
-            blocks.push(self.open_file(&path)?);
-            urls.insert(listed.facts.id, location.name(&listed.object.key));
-        }
-        Ok(OpenBlocks { blocks, urls, is_set: true })
+        let packed = paths.iter().map(|path| self.open_packed(path)).collect::<Result<Vec<_>>>()?;
+        let names = listing.live.iter().map(|listed| (listed.facts.id, location.name(&listed.object.key)));
+        Ok(OpenBlocks { blocks: tables(packed)?, urls: names.collect(), is_set: true })
     }
 
     /// Opens a block, or all live blocks of a folder.
@@ -82,7 +79,8 @@ impl Access {
     /// As [`Access::open`].
     pub(crate) fn open_path(self, path: &Path) -> Result<OpenBlocks> {
         if !path.is_dir() {
-            return Ok(OpenBlocks { blocks: vec![self.open_file(path)?], urls: BTreeMap::new(), is_set: false });
+            let blocks = tables(vec![self.open_packed(path)?])?;
+            return Ok(OpenBlocks { blocks, urls: BTreeMap::new(), is_set: false });
         }
         let set = if self.is_mapped {
             // SAFETY: the creator of this access guarantees the contract.
@@ -94,15 +92,26 @@ impl Access {
         Ok(OpenBlocks { blocks, urls: BTreeMap::new(), is_set: true })
     }
 
-    fn open_file(self, path: &Path) -> Result<BlockTable> {
+    /// Opens a block without decoding the strings of an archive.
+    fn open_packed(self, path: &Path) -> Result<Block> {
         let block = if self.is_mapped {
             // SAFETY: the creator of this access guarantees the contract.
-            unsafe { Block::map(path, Checks::Lazy) }
+            unsafe { Block::map_packed(path, Checks::Lazy) }
         } else {
-            Block::read(path, Checks::Lazy)
+            Block::read_packed(path, Checks::Lazy)
         };
-        BlockTable::new(block.map_err(external)?).map_err(external)
+        block.map_err(external)
     }
+}
+
+/// Returns tables of blocks whose archives are packed, within the memory of a folder's archives.
+fn tables(blocks: Vec<Block>) -> Result<Vec<BlockTable>> {
+    check_archives(&blocks, MAX_ARCHIVE_MEMORY).map_err(external)?;
+    let table = |block: Block| {
+        block.unpack().map_err(|error| external(block.locate(error)))?;
+        BlockTable::new(block).map_err(external)
+    };
+    blocks.into_iter().map(table).collect()
 }
 
 /// Returns tables of the blocks of a set.

@@ -97,7 +97,14 @@ impl SeriesTable {
         strings: Strings,
     ) -> Result<Self> {
         let schema = schema(&columns, strings).map_err(external)?;
-        Ok(Self { blocks: blocks.into(), urls: urls.into(), columns: columns.into(), strings, schema, max_memory: Limits::DEFAULT_MAX_MEMORY })
+        Ok(Self {
+            blocks: blocks.into(),
+            urls: urls.into(),
+            columns: columns.into(),
+            strings,
+            schema,
+            max_memory: Limits::DEFAULT_MAX_MEMORY,
+        })
     }
 
     /// Sets the type of columns of labels.
@@ -173,6 +180,11 @@ impl SeriesTable {
             None,
             self.limits(),
         )
+    }
+
+    /// Returns the maximum memory of the refs of the series that a query selects, in bytes.
+    pub(crate) fn max_memory(&self) -> u64 {
+        self.max_memory
     }
 
     /// Returns the limits of a query.

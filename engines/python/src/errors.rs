@@ -162,6 +162,7 @@ pub(crate) fn raise_open(error: &OpenError) -> PyErr {
         }
         OpenError::Io { path, source } | OpenError::OutOfResources { path, source } => os_error(source, path),
         OpenError::Block { source, .. } => block_exception(source, message(error)),
+        OpenError::ArchiveMemory { .. } => PyMemoryError::new_err(message(error)),
         _ => PyOSError::new_err(message(error)),
     }
 }
@@ -174,13 +175,19 @@ impl Raise for OpenError {
 
 impl Raise for FolderError {
     fn raise(self) -> PyErr {
-        PyOSError::new_err(message(&self))
+        match self {
+            Self::ArchiveMemory { .. } => PyMemoryError::new_err(message(&self)),
+            _ => PyOSError::new_err(message(&self)),
+        }
     }
 }
 
 impl Raise for BlockSetError {
     fn raise(self) -> PyErr {
-        PyOSError::new_err(message(&self))
+        match self {
+            Self::Folder(error) => error.raise(),
+            _ => PyOSError::new_err(message(&self)),
+        }
     }
 }
 

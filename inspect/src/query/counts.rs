@@ -1,5 +1,6 @@
 //! [`Counts`]: number of series of each keyset, name and value.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use chronoxide_dump::name::key_name;
@@ -43,9 +44,17 @@ impl<'data> Counts<'data> {
         self.series += other.series;
         self.labels += other.labels;
         for (name, values) in other.names {
-            let sums = self.names.entry(name).or_default();
-            for (value, count) in values {
-                *sums.entry(value).or_default() += count;
+            match self.names.entry(name) {
+                // Taken as they are: a block can have millions of names, and most of them in no other block.
+                Entry::Vacant(place) => {
+                    place.insert(values);
+                }
+                Entry::Occupied(sums) => {
+                    let sums = sums.into_mut();
+                    for (value, count) in values {
+                        *sums.entry(value).or_default() += count;
+                    }
+                }
             }
         }
         for (names, count) in other.keysets {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use chronoxide_format::view::TimeRange;
-use chronoxide_reader::{Block, BlockId, Checks, FileError, Folder, FolderError, Hidden, OpenError};
+use chronoxide_reader::{
+    Block, BlockId, Checks, FileError, Folder, FolderError, Hidden, MAX_ARCHIVE_MEMORY, OpenError,
+};
 
 pub use groups::SetGroups;
 pub use query::{BlockSelection, Partial, SetQuery, SetSelection};
@@ -43,6 +45,8 @@ pub struct BlockSet {
     blocks: Arc<[SetBlock]>,
     hidden: Arc<[Hidden]>,
     unreadable: Arc<[(PathBuf, OpenError)]>,
+    /// Maximum memory of the decoded strings of archives in bytes.
+    archive_memory: u64,
 }
 
 /// A block of a set.
@@ -111,7 +115,7 @@ impl SetBlock {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockSetError {
-    /// The folder cannot be listed, or keeps changing.
+    /// The folder cannot be listed, keeps changing, or has too large archives.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The system has no room for more maps, files or buffers.
@@ -130,17 +134,29 @@ pub enum BlockSetError {
 }
 
 impl BlockSet {
-    /// Opens a folder by reading its blocks into memory.
+    /// Opens a folder by reading its blocks into memory. The decoded strings of its archives take at most
+    /// [`MAX_ARCHIVE_MEMORY`].
     ///
     /// # Errors
-    /// [`BlockSetError::Folder`] if the folder cannot be listed, and [`BlockSetError::TooMany`] if the system's limits
-    /// do not allow all its blocks. A file that is not a valid block is [listed](Self::unreadable).
+    /// [`BlockSetError::Folder`] if the folder cannot be listed or has too large archives, and
+    /// [`BlockSetError::TooMany`] if the system's limits do not allow all its blocks. A file that is not a valid block
+    /// is [listed](Self::unreadable).
     pub fn read(folder: impl AsRef<Path>, checks: Checks) -> Result<Self, BlockSetError> {
-        let folder = folder.as_ref();
-        Self::from_folder(folder, Folder::read(folder, checks)?)
+        Self::read_within(folder, checks, MAX_ARCHIVE_MEMORY)
     }
 
-    /// Opens a folder by mapping its blocks.
+    /// Like [`BlockSet::read`], with another limit of the decoded strings of archives, in bytes. It holds for
+    /// refreshed sets, too.
+    ///
+    /// # Errors
+    /// As [`BlockSet::read`].
+    pub fn read_within(folder: impl AsRef<Path>, checks: Checks, archive_memory: u64) -> Result<Self, BlockSetError> {
+        let folder = folder.as_ref();
+        let opened = Folder::read_within(folder, checks, archive_memory)?;
+        Ok(Self { archive_memory, ..Self::from_folder(folder, opened)? })
+    }
+
+    /// Opens a folder by mapping its blocks. The decoded strings of its archives take at most [`MAX_ARCHIVE_MEMORY`].
     ///
     /// # Safety
     /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.
@@ -148,10 +164,27 @@ impl BlockSet {
     /// # Errors
     /// As [`BlockSet::read`].
     pub unsafe fn map(folder: impl AsRef<Path>, checks: Checks) -> Result<Self, BlockSetError> {
+        // SAFETY: the caller keeps the same contract.
+        unsafe { Self::map_within(folder, checks, MAX_ARCHIVE_MEMORY) }
+    }
+
+    /// Like [`BlockSet::map`], with another limit of the decoded strings of archives, in bytes. It holds for refreshed
+    /// sets, too.
+    ///
+    /// # Safety
+    /// As [`BlockSet::map`].
+    ///
+    /// # Errors
+    /// As [`BlockSet::read`].
+    pub unsafe fn map_within(
+        folder: impl AsRef<Path>,
+        checks: Checks,
+        archive_memory: u64,
+    ) -> Result<Self, BlockSetError> {
         let folder = folder.as_ref();
         // SAFETY: the caller keeps the same contract.
-        let opened = unsafe { Folder::map(folder, checks) }?;
-        Self::from_folder(folder, opened)
+        let opened = unsafe { Folder::map_within(folder, checks, archive_memory) }?;
+        Ok(Self { archive_memory, ..Self::from_folder(folder, opened)? })
     }
 
     /// Opens the folder again by reading its blocks, and keeps the indexes of the blocks that are still there. The old
@@ -161,7 +194,7 @@ impl BlockSet {
     /// # Errors
     /// As [`BlockSet::read`].
     pub fn refresh(&self, checks: Checks) -> Result<Self, BlockSetError> {
-        Ok(Self::read(&self.folder, checks)?.with_indexes_of(self))
+        Ok(Self::read_within(&self.folder, checks, self.archive_memory)?.with_indexes_of(self))
     }
 
     /// Like [`BlockSet::refresh`], by mapping the blocks.
@@ -173,7 +206,7 @@ impl BlockSet {
     /// As [`BlockSet::read`].
     pub unsafe fn refresh_mapped(&self, checks: Checks) -> Result<Self, BlockSetError> {
         // SAFETY: the caller keeps the same contract.
-        Ok(unsafe { Self::map(&self.folder, checks) }?.with_indexes_of(self))
+        Ok(unsafe { Self::map_within(&self.folder, checks, self.archive_memory) }?.with_indexes_of(self))
     }
 
     /// Makes a set of open blocks, each with the path of its file. Of several blocks with one id, one is kept. The
@@ -212,7 +245,13 @@ impl BlockSet {
     }
 
     fn empty(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), blocks: Arc::new([]), hidden: Arc::new([]), unreadable: Arc::new([]) }
+        Self {
+            folder: folder.to_owned(),
+            blocks: Arc::new([]),
+            hidden: Arc::new([]),
+            unreadable: Arc::new([]),
+            archive_memory: MAX_ARCHIVE_MEMORY,
+        }
     }
 
     /// Takes the indexes of blocks that another snapshot has, too. Files with one id and header are the same bytes.

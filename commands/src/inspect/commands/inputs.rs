@@ -10,12 +10,10 @@ use chronoxide_inspect::report::{self, Input};
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 use chronoxide_select::Selector;
 use chronoxide_text::escape::TerminalSafe;
-use chronoxide_text::human;
 
-use crate::inspect::opened::open_packed_block;
+use crate::inspect::opened::{check_archive_memory, open_packed_block};
 use crate::inspect::remote;
 use crate::inspect::{in_file, worse};
-use crate::memory::default_limit;
 use crate::style::Style;
 use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, tell};
 
@@ -72,21 +70,8 @@ impl Inputs {
     /// `--memory-limit`, or half of the memory that the process may use. The length of an archive does not bound that
     /// of its strings. Reports archives that are damaged.
     pub(super) fn unpack(all: &mut [Self], memory_limit: Option<usize>) -> Result<(), Failure> {
-        let packed = |block: &Block| block.view().packed_arena().ok().flatten().map_or(0, |arena| arena.arena_len());
-        let needed: u64 = all.iter().flat_map(|inputs| &inputs.blocks).map(|(_, block)| packed(block)).sum();
-        let limit = memory_limit.unwrap_or_else(default_limit);
-        if needed > limit as u64 {
-            let advice = match memory_limit {
-                Some(_) => "raise --memory-limit",
-                None => "allow the process more memory: the limit is half of it",
-            };
-            let [needed, limit] = [needed, limit as u64].map(human::size);
-            let message = format!(
-                "the strings of the archives take {needed} of memory, the limit is {limit}: name fewer archives, or \
-                 {advice}"
-            );
-            return Err(Failure::new(Exit::Usage, message));
-        }
+        let blocks = all.iter().flat_map(|inputs| &inputs.blocks).map(|(_, block)| block);
+        check_archive_memory(blocks, memory_limit)?;
         for inputs in all {
             let mut blocks = Vec::with_capacity(inputs.blocks.len());
             for (path, block) in std::mem::take(&mut inputs.blocks) {

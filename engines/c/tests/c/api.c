@@ -169,6 +169,8 @@ static void selects(const cx_block *block) {
     cx_limits limits = {.max_series = total - 1};
     FAILS(CX_TOO_MANY_SERIES, "more than", cx_block_select(block, pods, &limits, &other, &error));
     CHECK(other == NULL);
+    limits = (cx_limits){.max_memory = 7};
+    FAILS(CX_OUT_OF_RESOURCES, "memory limit", cx_block_select(block, pods, &limits, &other, &error));
     cx_cancel *cancel;
     SUCCEEDS(cx_cancel_new(&cancel, &error));
     limits = (cx_limits){.timeout_ms = 60000, .cancel = cancel};

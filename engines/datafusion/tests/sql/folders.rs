@@ -62,6 +62,26 @@ async fn statements_open_blocks_and_folders() {
     assert_eq!(found, Ok(vec![vec!["NULL".to_owned()], vec!["db-1".to_owned()]]));
 }
 
+/// The refs of a selection take at least 8 bytes.
+#[tokio::test]
+async fn a_statement_sets_the_memory_of_a_selection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_goldens(folder.path(), &["plain-bitpacked"]);
+    let path = folder.path().join("plain-bitpacked.cx");
+    let context = context();
+    for (name, bytes) in [("little", 7), ("enough", 1 << 20)] {
+        let create = format!(
+            "CREATE EXTERNAL TABLE {name} STORED AS CHRONOXIDE LOCATION '{}' OPTIONS ('max_memory' '{bytes}')",
+            path.display()
+        );
+        assert_eq!(rows(&context, &create).await, Ok(Vec::new()));
+    }
+    let found = rows(&context, "SELECT pod FROM enough WHERE job = 'db'").await;
+    assert_eq!(found, Ok(vec![vec!["NULL".to_owned()], vec!["db-1".to_owned()]]));
+    let message = rows(&context, "SELECT pod FROM little WHERE job = 'db'").await.expect_err("a limit");
+    assert!(message.contains("memory limit of 0 MiB"), "{message}");
+}
+
 #[tokio::test]
 async fn functions_list_names_and_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -96,7 +116,11 @@ async fn errors_say_what_to_do() {
         (create("STORED AS CHRONOXIDE LOCATION 'file:///no/such/file.cx'".to_owned()), "/no/such/file.cx"),
         (create(format!("(job TEXT) STORED AS CHRONOXIDE LOCATION '{block}'")), "leave out the list of columns"),
         (create(format!("STORED AS CHRONOXIDE LOCATION '{block}' OPTIONS ('strings' 'utf8')")), "use 'view' or"),
-        (create(format!("STORED AS CHRONOXIDE LOCATION '{block}' OPTIONS ('string' 'view')")), "'strings' only"),
+        (
+            create(format!("STORED AS CHRONOXIDE LOCATION '{block}' OPTIONS ('string' 'view')")),
+            "'strings' and 'max_memory' only",
+        ),
+        (create(format!("STORED AS CHRONOXIDE LOCATION '{block}' OPTIONS ('max_memory' '1MiB')")), "number of bytes"),
         ("SELECT * FROM series()".to_owned(), "takes one argument"),
         (format!("SELECT * FROM label_values('{block}')"), "the name of a label"),
         (format!("SELECT * FROM label_values('{block}', 'job', '{{job=')"), "selector"),
