@@ -4,9 +4,10 @@
 //! cargo bench -p chronoxide-commands --bench blocks
 //! ```
 //!
-//! `hours`: small blocks of consecutive hours are merged in place into weeks, and their inputs are deleted. `chain`: each
-//! block names the one before as its parent, so that all but the last are proved to be in it, and deleted. `merged`: all
-//! blocks are inputs that an earlier run merged into one, and did not delete. First comes a table of one run each.
+//! `hours`: small blocks of consecutive hours are merged in place into weeks, and their inputs are deleted. `chain`:
+//! each block names the one before as its parent, so that all but the last are proved to be in it, and deleted.
+//! `merged`: all blocks are inputs that an earlier run merged into one, and did not delete. First comes a table of one
+//! run each.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -723,7 +723,7 @@ fn claims_lead_to_live_blocks() {
     // A chain, whose first links are each hidden by the next.
     let chain = [original(1), output(2, (1, 0, 1), &[1], &[]), output(3, (2, 0, 1), &[2], &[])];
     assert_eq!(groups(&chain), [(vec![1], vec![3]), (vec![2], vec![3])]);
-    // Two outputs, one of which was merged with another block. Copies are deleted as well.
+    // Two outputs. One of them was merged with another block. Copies are deleted as well.
     let parts = [
         original(5),
         original(5),

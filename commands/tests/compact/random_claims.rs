@@ -70,7 +70,7 @@ impl Scene {
                 run(self.root.path(), &[&[blocks.as_str(), "--ranges", "2h,4h"], delete].concat());
             }
         }
-        // What the next compaction will write.
+        // Blocks that the next compaction will write.
         let copy = self.path("forecast");
         fs::create_dir(&copy).unwrap();
         for path in files(&self.path("blocks")) {

@@ -34,8 +34,8 @@ pub(crate) type Prove<'a, E> = dyn FnMut(&[PathBuf], &[PathBuf]) -> Result<Resul
 /// Examines the hidden blocks that are due. `prove` reads the blocks at its second argument, and proves that the live
 /// blocks at its first hold all their series; lineage only says which blocks to read.
 ///
-/// Blocks that the same live blocks hold are proved together. If that fails, those of each job are proved alone, so that
-/// a false claim keeps no others.
+/// Blocks that the same live blocks hold are proved together. If that fails, those of each job are proved alone, so
+/// that a false claim keeps no others.
 pub(crate) fn examine<E>(
     blocks: &[(PathBuf, Lineage)],
     is_due: &dyn Fn(&Path, Reason) -> bool,

@@ -89,9 +89,9 @@ pub struct Merged<'a> {
 pub struct InputsDeleted<E> {
     /// Deleted files of each job, in the order of deletion.
     pub deleted: Vec<Vec<PathBuf>>,
-    /// As in [`JobDone`].
+    /// Inputs that are not in the folder; see [`JobDone`].
     pub absent: Vec<BlockId>,
-    /// As in [`JobDone`].
+    /// Blocks of the folder that could not be opened; see [`JobDone`].
     pub unreadable: Vec<(PathBuf, OpenError)>,
     /// Jobs whose inputs were kept, with the reason.
     pub failed: Vec<(usize, JobError<E>)>,

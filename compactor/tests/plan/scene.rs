@@ -99,7 +99,7 @@ impl Scene {
         run(plan, job, &place)
     }
 
-    /// Where plans are committed and cleaned.
+    /// Returns the place for commits and `clean`.
     pub fn place(&self) -> Workplace<'_> {
         let map = &|path: &Path| Block::read(path, Checks::Never);
         Workplace { location: &self.location, cache: &self.cache, map, memory_limit: None, observer: &NoObserver }

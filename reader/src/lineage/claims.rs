@@ -27,7 +27,7 @@ pub(super) struct Claims<'a> {
     jobs: Vec<JobClaims<'a>>,
 }
 
-/// What the outputs of one job claim together.
+/// Claims of the outputs of one job.
 #[derive(Debug)]
 pub(super) struct JobClaims<'a> {
     pub(super) id: [u8; 16],

@@ -24,8 +24,8 @@ pub struct HiddenBlocks {
 /// Returns the hidden blocks of a folder, grouped by the job that is the reason, by its id. Blocks that are hidden only
 /// as copies are not included.
 ///
-/// Claims lead to the holders: from a merged block to the outputs of the job, and from an output of an unfinished job to
-/// its parents, until a block is live. That they hold the series is to be proved from their content.
+/// Claims lead to the holders: from a merged block to the outputs of the job, and from an output of an unfinished job
+/// to its parents, until a block is live. That they hold the series is to be proved from their content.
 #[must_use]
 pub fn hidden_blocks(blocks: &[&Lineage]) -> Vec<HiddenBlocks> {
     let claims = Claims::new(blocks.iter().copied());

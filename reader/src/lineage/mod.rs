@@ -24,8 +24,8 @@
 //! hold *whole*. If a parent is one of several outputs of a job, the inputs of that job are ancestors only if all its
 //! outputs are parents; see [`ancestors`].
 //!
-//! Judging blocks and ordering deletions cost time linear in the number of blocks and of the ids that they name, up to a
-//! logarithm: a folder may have tens of thousands of blocks, and anyone can write a block that names others.
+//! Judging blocks and ordering deletions cost time linear in the number of blocks and of the ids that they name, up to
+//! a logarithm: a folder may have tens of thousands of blocks, and anyone can write a block that names others.
 //!
 //! Lineages of valid blocks cannot form a cycle, since a block's id depends on its lineage. If lineages form a cycle,
 //! its blocks are live.

@@ -24,8 +24,8 @@ pub struct DeletionOrder {
 
 /// Orders the deletion of hidden blocks of a folder. All copies of a block are deleted.
 ///
-/// The order is that of ids, the oldest first, with one exception: a block that a job hides is deleted before the outputs
-/// of this job. Lineage is a claim: prove first that others hold the series of the blocks.
+/// The order is that of ids, the oldest first, with one exception: a block that a job hides is deleted before the
+/// outputs of this job. Lineage is a claim: prove first that others hold the series of the blocks.
 #[must_use]
 pub fn deletion_order(blocks: &[&Lineage], delete: &BTreeSet<BlockId>) -> DeletionOrder {
     let present: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
@@ -165,7 +165,7 @@ impl<'a> Deletion<'a> {
         self.ready.insert((is_merged(self.standings[node]), self.claims.id(node), node));
     }
 
-    /// Deletes a block if the same others are live afterwards. If it must wait for others, it becomes ready after these.
+    /// Deletes a block if the same others are live afterwards. If it must wait for others, it becomes ready after them.
     fn delete(&mut self, node: Node) -> bool {
         let Some(block) = self.claims.block(node) else { return false };
         if self.standings[node] == Standing::Live || self.witnesses[node] {
@@ -204,7 +204,7 @@ impl<'a> Deletion<'a> {
             }
             self.claims.remove(node);
             if !was_complete && self.claims.jobs()[number].is_complete() {
-                // It was in doubt because of this block.
+                // The job was in doubt because of this block.
                 self.claims.restore(node, block);
                 return false;
             }
