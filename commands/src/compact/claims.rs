@@ -1,7 +1,7 @@
 //! Checks before an output appears in a folder that no claim hides it, and that it hides nothing by its claims.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::job::{Proof, Unproven};
@@ -18,8 +18,10 @@ pub(crate) struct Claims<'a> {
     awaited: BTreeSet<BlockId>,
     /// Ids that blocks name as parents or ancestors.
     named: BTreeSet<BlockId>,
-    jobs: BTreeSet<[u8; 16]>,
-    published: RefCell<Vec<(PathBuf, Lineage)>>,
+    /// The first output of each job, by its id, and the number and id of each output.
+    jobs: BTreeMap<[u8; 16], usize>,
+    outputs: BTreeMap<([u8; 16], u32), BlockId>,
+    published: RefCell<BTreeMap<BlockId, (PathBuf, Lineage)>>,
     /// Proves that blocks hold the series of others.
     proof: Proof<'a>,
 }
@@ -43,13 +45,14 @@ impl<'a> Claims<'a> {
         let blocks = folder.map(|folder| folder.lineages().to_vec()).unwrap_or_default();
         let lineages = || blocks.iter().map(|(_, lineage)| lineage);
         let named = lineages().flat_map(|block| block.parents.iter().chain(&block.ancestors)).copied().collect();
-        let jobs = lineages().filter_map(|block| Some(block.job?.id)).collect();
+        let jobs = (0..).zip(lineages()).filter_map(|(place, block)| Some((block.job?.id, place))).collect();
+        let outputs = lineages().filter_map(|block| block.job.map(|job| ((job.id, job.output), block.id))).collect();
         let incomplete: BTreeSet<[u8; 16]> =
             folder.into_iter().flat_map(Folder::incomplete).map(|job| job.id).collect();
         let is_unfinished = |block: &&Lineage| block.job.is_some_and(|job| incomplete.contains(&job.id));
         let awaited = lineages().filter(is_unfinished).flat_map(|block| &block.parents).copied().collect();
         let live = folder.into_iter().flat_map(Folder::live).map(Entry::id).collect();
-        Self { blocks, live, awaited, named, jobs, published: RefCell::default(), proof }
+        Self { blocks, live, awaited, named, jobs, outputs, published: RefCell::default(), proof }
     }
 
     /// Verifies an output, under its temporary name or its own.
@@ -59,22 +62,38 @@ impl<'a> Claims<'a> {
         let meets_claims = self.named.contains(&output.id)
             || ancestors.iter().any(|id| self.live.contains(id))
             || parents.iter().chain(ancestors).any(|id| self.awaited.contains(id))
-            || output.job.is_some_and(|job| self.jobs.contains(&job.id));
+            || !self.belongs_to_its_job(&output);
         let mut published = self.published.borrow_mut();
         if meets_claims {
             self.check(&published, path, &output)?;
         }
-        if published.iter().all(|(_, before)| before.id != output.id) {
-            published.push((final_path(path, &output), output.clone()));
-        }
+        published.entry(output.id).or_insert_with(|| (final_path(path, &output), output.clone()));
         Ok(output)
     }
 
+    /// Returns false if a block of the folder has the place of the output in its job, or another origin: the job would be
+    /// in doubt. A job that was killed left outputs that agree.
+    fn belongs_to_its_job(&self, output: &Lineage) -> bool {
+        let Some(job) = output.job else { return true };
+        let agrees = |place: &usize| {
+            let (_, first) = &self.blocks[*place];
+            first.job.is_some_and(|first| first.output_count == job.output_count)
+                && (&first.parents, &first.ancestors) == (&output.parents, &output.ancestors)
+        };
+        self.jobs.get(&job.id).is_none_or(agrees)
+            && self.outputs.get(&(job.id, job.output)).is_none_or(|id| *id == output.id)
+    }
+
     /// Proves that each block that the output hides, but for its parents, is held by live blocks.
-    fn check(&self, published: &[(PathBuf, Lineage)], path: &Path, output: &Lineage) -> Result<(), Unfit> {
-        let before: Vec<&Lineage> = self.blocks.iter().chain(published).map(|(_, lineage)| lineage).collect();
+    fn check(
+        &self,
+        published: &BTreeMap<BlockId, (PathBuf, Lineage)>,
+        path: &Path,
+        output: &Lineage,
+    ) -> Result<(), Unfit> {
+        let before: Vec<&Lineage> = self.blocks.iter().chain(published.values()).map(|(_, lineage)| lineage).collect();
         let path_of = |place: usize| {
-            let blocks = self.blocks.iter().chain(published).map(|(path, _)| path.as_path());
+            let blocks = self.blocks.iter().chain(published.values()).map(|(path, _)| path.as_path());
             blocks.chain([path]).nth(place).unwrap_or(path).to_owned()
         };
         for HiddenBlocks { blocks, holders, .. } in newly_hidden(&before, &[output]) {

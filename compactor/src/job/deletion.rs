@@ -8,6 +8,13 @@ use chronoxide_reader::lineage::{DeletionOrder, HiddenBlocks, Lineage, Reason, d
 
 use super::proof::Unproven;
 
+/// Proofs with the same live blocks, before what is left is proved in few parts: each reads these blocks, of which there
+/// may be as many as there are jobs. One false claim among a thousand jobs takes 21 proofs.
+const MAX_PROOFS: usize = 32;
+
+/// Times that proofs may read each block on average: claims can give each of many blocks its own set of as many holders.
+const MAX_READS: usize = 64;
+
 /// Hidden blocks that others claim to hold, and that are kept.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -34,8 +41,8 @@ pub(crate) type Prove<'a, E> = dyn FnMut(&[PathBuf], &[PathBuf]) -> Result<Resul
 /// Examines the hidden blocks that are due. `prove` reads the blocks at its second argument, and proves that the live
 /// blocks at its first hold all their series; lineage only says which blocks to read.
 ///
-/// Blocks that the same live blocks hold are proved together. If that fails, those of each job are proved alone, so
-/// that a false claim keeps no others.
+/// Blocks that the same live blocks hold are proved together. If that fails, each half of their jobs is, and so on, so
+/// that a false claim keeps few others.
 pub(crate) fn examine<E>(
     blocks: &[(PathBuf, Lineage)],
     is_due: &dyn Fn(&Path, Reason) -> bool,
@@ -51,6 +58,7 @@ pub(crate) fn examine<E>(
     }
     let paths = |places: &[usize]| -> Vec<PathBuf> { places.iter().map(|place| blocks[*place].0.clone()).collect() };
     let (mut proved, mut kept) = (BTreeSet::new(), Vec::new());
+    let mut reads = blocks.len().saturating_mul(MAX_READS);
     for (holders, groups) in by_holders {
         let read_only = holders.iter().find(|place| lineages[**place].is_read_only);
         let holders = paths(&holders);
@@ -59,17 +67,21 @@ pub(crate) fn examine<E>(
             None if holders.is_empty() => Ok(Err(Unproven::StillNeeded)),
             None => prove(&holders, &paths(hidden)),
         };
-        let together = groups.concat();
-        let results = match prove(&together)? {
-            Err(_) if groups.len() > 1 => {
-                groups.into_iter().map(|group| Ok((prove(&group)?, group))).collect::<Result<Vec<_>, E>>()?
-            }
-            result => vec![(result, together)],
-        };
-        for (result, group) in results {
+        let mut attempts = 0;
+        let mut waiting = vec![&groups[..]];
+        while let Some(groups) = waiting.pop() {
+            let hidden = groups.concat();
+            attempts += 1;
+            let count = holders.len() + hidden.len();
+            let result = if count <= reads { prove(&hidden)? } else { Err(Unproven::Postponed) };
+            reads = reads.saturating_sub(count);
             match result {
-                Ok(()) => proved.extend(group.into_iter().map(|place| lineages[place].id)),
-                Err(reason) => kept.push(Kept { blocks: paths(&group), holders: holders.clone(), reason }),
+                Ok(()) => proved.extend(hidden.into_iter().map(|place| lineages[place].id)),
+                Err(_) if groups.len() > 1 && attempts < MAX_PROOFS => {
+                    let (first, second) = groups.split_at(groups.len() / 2);
+                    waiting.extend([second, first]);
+                }
+                Err(reason) => kept.push(Kept { blocks: paths(&hidden), holders: holders.clone(), reason }),
             }
         }
     }

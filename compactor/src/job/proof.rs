@@ -65,6 +65,9 @@ pub enum Unproven {
     /// The outputs hold all series, but without the inputs other blocks of the folder would become live again.
     #[error("without it other blocks of the folder would become live again")]
     StillNeeded,
+    /// The proofs for other blocks of the folder read too much: a later run can prove these.
+    #[error("not examined, since claims about other blocks took many proofs: run the command again")]
+    Postponed,
     /// A block cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -87,7 +90,7 @@ impl Unproven {
     pub fn is_final(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::Stated { .. } | Self::ReadOnly { .. } | Self::StillNeeded => true,
-            Self::Block { .. } | Self::Open(_) | Self::Compact(_) => false,
+            Self::Postponed | Self::Block { .. } | Self::Open(_) | Self::Compact(_) => false,
         }
     }
 }

@@ -64,14 +64,17 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
         bar.show(series);
         !interruption.is_set()
     };
-    let write =
-        |out: &mut dyn io::Write| chronoxide_inspect::export::export(&scan, format, out, &mut progress).map(drop);
+    let mut written = 0;
+    let write = |out: &mut dyn io::Write| {
+        written = chronoxide_inspect::export::export(&scan, format, out, &mut progress)?;
+        Ok(())
+    };
     let outcome = match (file, existing) {
         (Some(file), Some(existing)) => {
             // Temporary files of killed runs only take space.
             let _ = recover(&Disk, folder_of(file));
             interruption.begin();
-            to_file(file, existing, write).map(|bytes| tell_written(file, series_count, bytes, quiet))
+            to_file(file, existing, write).map(|bytes| tell_written(file, written, bytes, quiet))
         }
         // There is nothing to remove: a signal ends the process at once.
         _ => to_stdout(write),
