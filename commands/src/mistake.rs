@@ -109,9 +109,13 @@ pub(crate) fn misplaced_subcommand(
     if is_subcommand(first) || (first.as_encoded_bytes().starts_with(b"-") && unknown.is_none_or(|at| at >= found)) {
         return None;
     }
-    // Files come last: `values week.cx` would be the label week.cx.
+    // Words that follow the subcommand stay before the files: `values week.cx` would be the label week.cx.
     let (before, from_subcommand) = arguments.split_at(found);
-    let words: Vec<&str> = from_subcommand.iter().chain(before).map(|word| word.to_str()).collect::<Option<_>>()?;
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let options = from_subcommand.iter().position(is_option).unwrap_or(from_subcommand.len());
+    let (named, options) = from_subcommand.split_at(options);
+    let words: Vec<&str> =
+        named.iter().chain(before).chain(options).map(|word| word.to_str()).collect::<Option<_>>()?;
     // Text that a shell would split or expand is not shown: it could not be pasted.
     let is_plain = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || "._-/=:".contains(c));
     let mut shown = words.iter().copied().take_while(is_plain).collect::<Vec<_>>().join(" ");

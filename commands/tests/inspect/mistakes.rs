@@ -42,7 +42,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "inspect blocks values job",
         2,
-        "error: put files and options after the subcommand: chronoxide-inspect values blocks job",
+        "error: put files and options after the subcommand: chronoxide-inspect values job blocks",
     ),
     ("compact blocks plan", 2, "error: put files and options after the subcommand: chronoxide-compact plan blocks"),
     (
