@@ -130,12 +130,20 @@ pub(crate) fn misplaced_subcommand(
 /// `--memory-limit`, with which it shares the rarest word.
 pub(crate) fn correct_tip(error: &mut clap::Error, command: &Command, arguments: &[OsString]) {
     // No argument of these commands begins with a hyphen: clap's `to pass it as a value` leads astray.
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+    error.remove(ContextKind::Suggested);
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return };
     let Some(typed) = typed.strip_prefix("--").map(str::to_owned) else { return };
     let of_subcommand = arguments.iter().find_map(|argument| command.find_subcommand(argument));
     let options = || of_subcommand.unwrap_or(command).get_arguments().filter_map(|option| option.get_long());
     if options().any(|option| strsim::damerau_levenshtein(option, &typed) <= 1) {
+        return;
+    }
+    // An option of a subcommand, before it or without it, has no near one here.
+    let is_of_other = |other: &Command| other.get_arguments().any(|option| option.get_long() == Some(typed.as_str()));
+    if of_subcommand.is_none() && command.get_subcommands().any(is_of_other) {
+        error.remove(ContextKind::SuggestedArg);
+        // clap shows the usage of its suggestion.
+        error.remove(ContextKind::Usage);
         return;
     }
     let frequency = |word: &str| options().filter(|option| option.split('-').any(|other| other == word)).count();
@@ -148,6 +156,7 @@ pub(crate) fn correct_tip(error: &mut clap::Error, command: &Command, arguments:
         && rarity > 0.0
     {
         error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{option}")));
+        error.remove(ContextKind::Usage);
     }
 }
 
