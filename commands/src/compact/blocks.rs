@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::{CompactOptions, Compaction};
+use chronoxide_compactor::job::Proof;
+use chronoxide_compactor::{CompactOptions, Compaction, Observer};
 use chronoxide_format::view::BlockView;
+use chronoxide_publish::Disk;
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 
@@ -42,6 +44,12 @@ pub(crate) fn unpack(blocks: &[(&Path, Block)], options: &CompactOptions, remaps
         block.unpack().map_err(|source| Error::Input { path: path.to_path_buf(), source })?;
     }
     Ok(())
+}
+
+/// Returns the proof that blocks hold the series of others, as a merge with these options would find.
+pub(crate) fn proof<'a>(options: &'a CompactOptions, observer: &'a dyn Observer) -> Proof<'a> {
+    let CompactOptions { memory_limit, external_labels, .. } = options;
+    Proof { system: &Disk, open: &map, memory_limit: *memory_limit, external_labels, observer }
 }
 
 /// Verifies a written block.

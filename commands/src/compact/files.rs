@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::{JobFolder, Proof};
+use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
@@ -95,14 +95,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let folder = if is_folder { Some(output.as_path()) } else { output.parent() };
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let survey = if folder.is_dir() { Some(blocks::map_folder(folder).map_err(Error::from)?) } else { None };
-    let proof = Proof {
-        system: &Disk,
-        open: &blocks::map,
-        memory_limit: options.memory_limit,
-        external_labels: &options.external_labels,
-        observer: bar,
-    };
-    let claims = Claims::new(survey.as_ref(), proof);
+    let claims = Claims::new(survey.as_ref(), blocks::proof(&options, bar));
     let verify = |path: &Path| claims.verify(path);
     let (summary, outputs) = match existing {
         Some(existing) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Merged, Proof, PublishedOutput, Unproven};
+use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Merged, PublishedOutput, Unproven};
 use chronoxide_compactor::strategy::{Description, Group, Strategy, choose};
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
@@ -83,13 +83,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
             Ok(described.with_external_labels(&merge_options.external_labels))
         })
         .collect::<Result<Vec<Description>, Error>>()?;
-    let proof = Proof {
-        system: &Disk,
-        open: &blocks::map,
-        memory_limit: merge_options.memory_limit,
-        external_labels: &merge_options.external_labels,
-        observer: bar,
-    };
+    let proof = blocks::proof(&merge_options, bar);
     let claims = Claims::new(Some(&folder), proof);
     drop(folder);
     let options = arguments.strategy_options();
