@@ -95,3 +95,82 @@ pub(crate) fn examine<E>(
     }));
     Ok(Examined { order: paths(&order), kept })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use chronoxide_reader::Job;
+
+    use super::*;
+
+    fn block(kind: u8, number: usize, job: Option<(u8, usize, u32, u32)>, parents: Vec<BlockId>) -> (PathBuf, Lineage) {
+        let job = job.map(|(kind, number, output, output_count)| Job { id: id(kind, number).0, output, output_count });
+        let lineage = Lineage {
+            id: id(kind, number),
+            job,
+            parents,
+            ancestors: Vec::new(),
+            series_count: 1,
+            is_read_only: false,
+            is_rewritten: false,
+        };
+        (format!("{kind}-{number}.cx").into(), lineage)
+    }
+
+    fn id(kind: u8, number: usize) -> BlockId {
+        let mut bytes = [kind; 16];
+        bytes[1..9].copy_from_slice(&(number as u64).to_be_bytes());
+        BlockId(bytes)
+    }
+
+    /// Each of many blocks was merged by its own job, and one job merged their outputs into as many blocks. One of the
+    /// blocks has a series that none of these has.
+    #[test]
+    fn one_false_claim_among_many_takes_few_proofs() {
+        const COUNT: usize = 300;
+        let mut blocks = Vec::new();
+        for number in 0..COUNT {
+            blocks.push(block(1, number, None, Vec::new()));
+            blocks.push(block(2, number, Some((4, number, 0, 1)), vec![id(1, number)]));
+            let all = (0..COUNT).map(|number| id(2, number)).collect();
+            blocks.push(block(3, number, Some((5, 0, number as u32, COUNT as u32)), all));
+        }
+        let (mut proofs, mut read) = (0, 0);
+        let lie = PathBuf::from("1-77.cx");
+        let examined = examine(&blocks, &|_, _| true, &mut |holders, hidden| {
+            proofs += 1;
+            read += holders.len() + hidden.len();
+            Ok::<_, Infallible>(if hidden.contains(&lie) { Err(Unproven::Missing { series: 1 }) } else { Ok(()) })
+        });
+        let Examined { order, kept } = examined.unwrap_or_else(|never| match never {});
+        assert!(proofs <= 21 && read <= 25 * blocks.len(), "{proofs} proofs read {read} blocks");
+        // The block, and the output without which it would be live again.
+        let kept: Vec<&PathBuf> = kept.iter().flat_map(|kept| &kept.blocks).collect();
+        assert_eq!(kept, [&lie, &PathBuf::from("2-77.cx")]);
+        assert_eq!(order.len(), 2 * COUNT - 2);
+    }
+
+    /// Each of many blocks has its own set of as many holders.
+    #[test]
+    fn proofs_have_a_bound_in_all() {
+        const COUNT: usize = 300;
+        let mut blocks = Vec::new();
+        for number in 0..COUNT {
+            blocks.push(block(1, number, None, Vec::new()));
+            blocks.push(block(2, number, Some((4, number, 0, 2)), vec![id(1, number)]));
+            blocks.push(block(6, number, Some((4, number, 1, 2)), vec![id(1, number)]));
+            let all = (0..COUNT).map(|number| id(2, number)).collect();
+            blocks.push(block(3, number, Some((5, 0, number as u32, COUNT as u32)), all));
+        }
+        let mut read = 0;
+        let examined = examine(&blocks, &|_, _| true, &mut |holders, hidden| {
+            read += holders.len() + hidden.len();
+            Ok::<_, Infallible>(Ok(()))
+        });
+        let Examined { order, kept } = examined.unwrap_or_else(|never| match never {});
+        assert!(read <= MAX_READS * blocks.len(), "{read} reads of {} blocks", blocks.len());
+        assert!(order.len() >= 200, "{} go", order.len());
+        assert!(kept.iter().all(|kept| !kept.reason.is_final() || matches!(kept.reason, Unproven::StillNeeded)));
+    }
+}
