@@ -71,8 +71,8 @@ impl<'a> Claims<'a> {
         Ok(output)
     }
 
-    /// Returns false if a block of the folder has the place of the output in its job, or another origin: the job would be
-    /// in doubt. A job that was killed left outputs that agree.
+    /// Returns false if a block of the folder has the place of the output in its job, or another origin: the job would
+    /// be in doubt. A job that was killed left outputs that agree.
     fn belongs_to_its_job(&self, output: &Lineage) -> bool {
         let Some(job) = output.job else { return true };
         let agrees = |place: &usize| {

@@ -8,11 +8,11 @@ use chronoxide_reader::lineage::{DeletionOrder, HiddenBlocks, Lineage, Reason, d
 
 use super::proof::Unproven;
 
-/// Proofs with the same live blocks, before what is left is proved in few parts: each reads these blocks, of which there
-/// may be as many as there are jobs. One false claim among a thousand jobs takes 21 proofs.
+/// Proofs with the same live blocks, before the remaining jobs are proved in few parts: each proof reads these blocks,
+/// and there may be as many as jobs. One false claim among a thousand jobs takes 21 proofs.
 const MAX_PROOFS: usize = 32;
 
-/// Times that proofs may read each block on average: claims can give each of many blocks its own set of as many holders.
+/// Times that proofs may read each block on average: claims can give each of many blocks its own set of holders.
 const MAX_READS: usize = 64;
 
 /// Hidden blocks that others claim to hold, and that are kept.
