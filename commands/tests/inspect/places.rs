@@ -161,7 +161,7 @@ fn first_series_of_a_small_block_with_very_many_take_little_memory() {
     const EVERY_SECOND: &str = r#"{a=~".*[02468]"}"#;
     let folder = Folder::new();
     for listed in ["a", "b"] {
-        let path = folder.write("product.cx", &product(20_000, listed).unwrap());
+        let path = folder.write("product.cx", product(20_000, listed).unwrap());
         let cases: [(&[&str], &[&str]); 4] = [
             (&["series", &path, "--match", EVERY_SECOND, "--first", "2"], &["000000", "000002"]),
             (&["series", &path, "--match", r#"{b="000001"}"#, "--match", EVERY_SECOND, "--first", "2"], &["000000"]),
@@ -215,7 +215,7 @@ fn archives_are_counted_together_before_they_are_decoded() {
 #[test]
 fn a_single_archive_is_measured_before_it_is_decoded() {
     let folder = Folder::new();
-    let path = folder.write("archive.cx", &undecodable(24 << 20, &BlockMeta::default()));
+    let path = folder.write("archive.cx", undecodable(24 << 20, &BlockMeta::default()));
     let commands: [&[&str]; 10] = [
         &["summary"],
         &["dump"],
