@@ -115,12 +115,12 @@ impl<'a> JobClaims<'a> {
         self.is_complete() && !self.is_disputed()
     }
 
-    /// Returns true if the job disputes itself over a claimed block with this number of series.
+    /// Returns true if a claimed block with this number of series disputes the claims of the job.
     pub(super) fn is_smaller_than(&self, series_count: u64) -> bool {
         self.rewritten == 0 && u128::from(series_count) > self.series
     }
 
-    /// Returns true if `node` is the only block that disputes the claims of the job.
+    /// Returns true if `block`, which the job claims, is the only one that disputes its claims.
     pub(super) fn is_only_disputed_by(&self, block: &Lineage) -> bool {
         self.larger == 1 && self.is_smaller_than(block.series_count)
     }

@@ -13,7 +13,7 @@ use super::source::Watch;
 use super::{publish, source};
 use crate::compact::arguments::Arguments;
 use crate::compact::failure::{Error, usage};
-use crate::compact::folder::{note_merged, show_strategy, tell_kept};
+use crate::compact::folder::{note_merged, show_strategy};
 use crate::{Exit, Failure, Interruption, json_line, print, tell};
 
 /// Finishes what an earlier run was killed in.
@@ -26,7 +26,7 @@ fn finish_stopped(arguments: &Arguments, location: &Location, watch: &Watch<'_>)
     let limit = arguments.options().memory_limit.unwrap_or(usize::MAX);
     let mut exit = Exit::Ok;
     for committed in finish_commits(&watch.workplace(location, &cache, limit)).map_err(Error::from)? {
-        exit = exit.or(tell_kept(&committed.kept, &|key| location.name(&key.display().to_string())));
+        exit = exit.or(source::tell_kept(location, &committed.kept));
         if !arguments.quiet.is_set() {
             let blocks = human::count_of(committed.outputs.len() as u64, "block");
             let inputs = human::count_of(committed.deleted.len() as u64, "input");
@@ -104,5 +104,5 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
         forget(&plan, &location).map_err(Error::from)?;
     }
     publish::show(&plan, &committed, arguments.json, arguments.quiet)?;
-    Ok(exit.or(tell_kept(&committed.kept, &|key| location.name(&key.display().to_string()))))
+    Ok(exit.or(source::tell_kept(&location, &committed.kept)))
 }

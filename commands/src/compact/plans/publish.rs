@@ -10,7 +10,6 @@ use chronoxide_text::human;
 use super::arguments::{CommitArguments, StatusArguments};
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
-use crate::compact::folder::tell_kept;
 use crate::{Exit, Failure, Interruption, Quiet, json_line, print, print_styled, tell};
 
 pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -> Result<Exit, Failure> {
@@ -23,7 +22,7 @@ pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -
     let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
     let committed = plan::commit(&plan, &place, options).map_err(Error::from)?;
     show(&plan, &committed, arguments.json, arguments.quiet)?;
-    Ok(tell_kept(&committed.kept, &|key| location.name(&key.display().to_string())))
+    Ok(source::tell_kept(&location, &committed.kept))
 }
 
 /// Returns the blocks that were kept without proof, as JSON.

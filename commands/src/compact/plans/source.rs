@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use chronoxide_compactor::job::Kept;
 use chronoxide_compactor::plan::{PLANS_PREFIX, Plan, Workplace};
 use chronoxide_compactor::{Observer, Phase};
 use chronoxide_publish::{Disk, FolderLock, recover};
@@ -11,8 +12,8 @@ use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::CacheArguments;
-use crate::compact::blocks;
 use crate::compact::failure::Error;
+use crate::compact::{blocks, folder};
 use crate::{Exit, Failure, HasExit, Interruption, Message, OrExit, tell};
 
 /// Reads a plan from a file, a URL, or standard input.
@@ -53,6 +54,11 @@ impl Watch<'_> {
     ) -> Workplace<'a> {
         Workplace { location, cache, map: &blocks::map, memory_limit: Some(memory_limit), observer: self }
     }
+}
+
+/// Prints the blocks of a location that were kept without proof. Returns the exit code.
+pub(super) fn tell_kept(location: &Location, kept: &[Kept]) -> Exit {
+    folder::tell_kept(kept, &|key| location.name(&key.display().to_string()))
 }
 
 /// Opens the location of a plan.
