@@ -24,111 +24,73 @@ const (
 // catalogue gives access to the catalogue in place.
 type catalogue struct {
 	catalogueHeader
-	catalogueData                                            []byte
-	keyRecords, tableRecords, poolRecords, keysetRecords     records
-	keyCount, tableCount, poolCount, keysetCount, shapesByte uint64
-	firstKeyset                                              uint64 // the first keyset table
+	catalogueData                                        []byte
+	keyRecords, tableRecords, poolRecords, keysetRecords records
+	keyCount, tableCount, firstKeyset                    uint64 // firstKeyset is the number of the first keyset table
+	shapesStart, shapeAt                                 uint64 // bit of the shapes; bits of them that are read
 }
 
-func (b *block) readCatalogue() bool {
+func (b *block) readCatalogue() {
 	c := &b.catalogue
 	data, _ := b.section(kindCatalogue)
-	headerLen := uint64(binary.Size(c.catalogueHeader))
-	if !b.must(uint64(len(data)) >= headerLen, "catalogue-header", "%d bytes do not hold it", len(data)) {
-		return false
-	}
-	decode(data, &c.catalogueHeader)
+	headerLen := binary.Size(c.catalogueHeader)
+	must(len(data) >= headerLen, "catalogue-header", "%d bytes do not hold it", len(data))
 	c.catalogueData = data
-	c.keyCount, c.tableCount = uint64(c.KeyCount), uint64(c.TableCount)
-	c.poolCount, c.keysetCount = uint64(c.PoolCount), uint64(c.KeysetCount)
 	h := &c.catalogueHeader
-	if !b.must(h.ShapeBits < 1<<48, "catalogue-header", "shape_bits is %d", h.ShapeBits) ||
-		!b.must(c.keyCount+c.keysetCount <= c.tableCount, "catalogue-header", "%d keys, %d keysets, %d tables",
-			c.keyCount, c.keysetCount, c.tableCount) ||
-		!b.must(within(h.KeyWidths[:], 32, 32, 48, 32, 32) && within(h.TableWidths[:], 32, 48, 48) &&
-			within(h.ShapeWidths[:], 10, 10, 32) && within(h.PoolWidths[:], 32, 32, 32, 32, 48) &&
-			within(h.KeysetWidths[:], 32, 48), "catalogue-header", "widths %d %d %d %d %d", h.KeyWidths,
-			h.TableWidths, h.ShapeWidths, h.PoolWidths, h.KeysetWidths) {
-		return false
+	decode(data, h)
+	c.keyCount, c.tableCount = uint64(h.KeyCount), uint64(h.TableCount)
+	keysets := uint64(h.KeysetCount)
+	must(c.keyCount+keysets <= c.tableCount, "catalogue-header", "only %d tables", c.tableCount)
+	must(h.ShapeBits < 1<<48, "catalogue-header", "shape_bits is %d", h.ShapeBits)
+	c.firstKeyset = c.tableCount - keysets
+	at := 8 * uint64(headerLen)
+	array := func(count uint64, widths []byte, limits ...byte) records {
+		r := records{data, at, count, widths}
+		r.mustFit("catalogue-header", limits...)
+		at = 8 * wholeBytes(r.end()) // some arrays of 2^32 * 2^8 bits, and 2^48 bits of shapes: nothing wraps
+		return r
 	}
-	c.firstKeyset = c.tableCount - c.keysetCount
-	// Records have less than 256 bits, counts 32 and shape_bits 48: the places below do not wrap.
-	c.keyRecords = records{data, headerLen, c.keyCount, h.KeyWidths[:]}
-	c.tableRecords = records{data, c.keyRecords.end(), c.tableCount - c.keyCount, h.TableWidths[:]}
-	c.shapesByte = c.tableRecords.end()
-	c.poolRecords = records{data, c.shapesByte + wholeBytes(h.ShapeBits), c.poolCount, h.PoolWidths[:]}
-	c.keysetRecords = records{data, c.poolRecords.end(), c.keysetCount, h.KeysetWidths[:]}
-	want := c.keysetRecords.end() + closingLen
-	return b.must(c.keyRecords.bounded() && c.tableRecords.bounded() && c.poolRecords.bounded() &&
-		c.keysetRecords.bounded(), "catalogue-header", "records take no bits") &&
-		b.must(h.ShapeWidths[2] > 0 || c.tableCount == c.keyCount, "catalogue-header", "domains take no bits") &&
-		b.must(uint64(len(data)) == want, "catalogue-length", "%d bytes, should be %d", len(data), want)
+	c.keyRecords = array(c.keyCount, h.KeyWidths[:], 32, 32, 48, 32, 32)
+	c.tableRecords = array(c.tableCount-c.keyCount, h.TableWidths[:], 32, 48, 48)
+	c.shapesStart = at
+	shapes := records{data, at, 0, h.ShapeWidths[:]}
+	shapes.mustFit("catalogue-header", 10, 10, 32)
+	must(h.ShapeWidths[2] > 0 || c.tableRecords.count == 0, "catalogue-header", "domains take no bits")
+	at = 8 * wholeBytes(at+h.ShapeBits)
+	c.poolRecords = array(uint64(h.PoolCount), h.PoolWidths[:], 32, 32, 32, 32, 48)
+	c.keysetRecords = array(keysets, h.KeysetWidths[:], 32, 48)
+	want := at/8 + closingLen
+	must(uint64(len(data)) == want, "catalogue-length", "%d bytes, should be %d", len(data), want)
 }
 
-// shape is the head of a shape. Places are bits from the first shape on.
-type shape struct {
-	columnCount, leafCount, baseWidth, endWidth uint64
-	columns, columnBits, leaves, end            uint64
-}
-
-func (c *catalogue) shapeField(at, w uint64) uint64 {
-	return field(c.catalogueData, 8*c.shapesByte+at, w)
-}
-
-// shapeAt reads the head of the shape at a bit and checks that the shape ends inside the shapes.
-func (b *block) shapeAt(at uint64) (s shape, ok bool) {
-	w := [2]uint64{uint64(b.ShapeWidths[0]), uint64(b.ShapeWidths[1])}
-	s.columns = at + w[0] + w[1] + 6 + 4
-	if !b.must(s.columns <= b.ShapeBits, "table-columns", "shape at bit %d of %d", at, b.ShapeBits) {
-		return s, false
-	}
-	s.columnCount, s.leafCount = b.shapeField(at, w[0]), b.shapeField(at+w[0], w[1])
-	s.baseWidth, s.endWidth = b.shapeField(s.columns-10, 6), b.shapeField(s.columns-4, 4)
-	if !b.must(s.columnCount >= 1 && s.columnCount <= maxColumns && s.baseWidth <= 32, "table-columns",
-		"shape at bit %d has %d columns, base_width %d", at, s.columnCount, s.baseWidth) {
-		return s, false
-	}
-	s.columnBits = uint64(b.ShapeWidths[2]) + s.baseWidth + s.endWidth
-	s.leaves = s.columns + s.columnCount*s.columnBits
-	s.end = s.leaves + s.leafCount*width(s.columnCount-1)
-	return s, b.must(s.end <= b.ShapeBits, "table-columns", "shape at bit %d of %d", at, b.ShapeBits)
-}
-
-// columnAt returns the fields of column i of a shape.
-func (c *catalogue) columnAt(s *shape, i uint64) (domain, base, endBit uint64) {
-	at, w := s.columns+i*s.columnBits, uint64(c.ShapeWidths[2])
-	return c.shapeField(at, w), c.shapeField(at+w, s.baseWidth), c.shapeField(at+w+s.baseWidth, s.endWidth)
-}
-
-// leafAt returns the column of leaf i of a shape.
-func (c *catalogue) leafAt(s *shape, i uint64) uint64 {
-	w := width(s.columnCount - 1)
-	return c.shapeField(s.leaves+i*w, w)
+// takeShape returns the next field of the shapes.
+func (c *catalogue) takeShape(w uint64) uint64 {
+	must(w <= c.ShapeBits-c.shapeAt, "table-columns", "a shape does not end at bit %d", c.ShapeBits)
+	c.shapeAt += w
+	return field(c.catalogueData, c.shapesStart+c.shapeAt-w, w)
 }
 
 // checkCatalogueForm checks the rules of class C.
 func (b *block) checkCatalogueForm() {
 	for _, r := range []*records{&b.keyRecords, &b.tableRecords, &b.poolRecords, &b.keysetRecords} {
-		b.must(r.tight(), "catalogue-widths", "the widths %d of the array at byte %d", r.widths, r.start)
-		b.must(zeroAfter(b.catalogueData, r.endBit()), "catalogue-padding", "at bit %d", r.endBit())
+		r.mustBeTight("catalogue-widths")
 	}
 	var largest [3]uint64
-	for i := uint64(0); i < b.tableRecords.count; i++ {
-		s, ok := b.shapeAt(b.tableRecords.get(i, tableShape))
-		largestBase, largestEnd := uint64(0), uint64(0)
-		for c := uint64(0); ok && c < s.columnCount; c++ {
-			domain, base, end := b.columnAt(&s, c)
-			largestBase, largestEnd = max(largestBase, base), max(largestEnd, end)
-			largest[2] = max(largest[2], domain)
+	for _, t := range b.tables[b.keyCount:] {
+		base, end := uint64(0), uint64(0)
+		for _, c := range t.columns {
+			base, end, largest[2] = max(base, c.base), max(end, c.bit+c.width), max(largest[2], c.domain)
 		}
-		largest[0], largest[1] = max(largest[0], s.columnCount), max(largest[1], s.leafCount)
-		b.must(s.baseWidth == width(largestBase) && s.endWidth == width(largestEnd), "catalogue-widths",
-			"table %d: base_width %d, end_width %d", b.keyCount+i, s.baseWidth, s.endWidth)
+		must(t.baseWidth == width(base) && t.endWidth == width(end), "catalogue-widths",
+			"table %d: base_width %d for %d, end_width %d for %d", t.number, t.baseWidth, base, t.endWidth, end)
+		largest[0] = max(largest[0], uint64(len(t.columns)))
+		if t.written {
+			largest[1] = max(largest[1], uint64(len(t.keys)))
+		}
 	}
 	for f, w := range b.ShapeWidths {
-		b.must(uint64(w) == width(largest[f]), "catalogue-widths", "shape_widths[%d] is %d for %d", f, w, largest[f])
+		must(uint64(w) == width(largest[f]), "catalogue-widths", "shape_widths[%d] is %d for %d", f, w, largest[f])
 	}
-	end := len(b.catalogueData) - closingLen
-	b.must(zeroAfter(b.catalogueData, 8*b.shapesByte+b.ShapeBits) && allZero(b.catalogueData[end:]),
-		"catalogue-padding", "after the shapes or in the closing bytes")
+	mustPad("catalogue-padding", b.catalogueData, b.keyRecords.end(), b.tableRecords.end(), b.shapesStart+b.ShapeBits,
+		b.poolRecords.end(), b.keysetRecords.end())
 }

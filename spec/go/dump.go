@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 )
 
 // dump writes the dump of a block. It refuses a block that breaks a rule of class R.
 func dump(file []byte, to io.Writer) error {
-	b, m, err := verifyReading(file)
+	b, err := read(file)
 	if err != nil {
 		return err
 	}
@@ -20,61 +21,59 @@ func dump(file []byte, to io.Writer) error {
 	b.dumpFront(p)
 	b.dumpTables(p)
 	b.dumpPools(p)
-	p("series %d\n", b.SeriesCount)
-	for ref := uint64(0); ref < b.SeriesCount && b.err == nil; ref++ {
-		p("  %d", ref)
-		for _, l := range b.series(ref) {
-			p(" %s=%s", quote(l.name), quote(l.value))
-		}
-		p("\n")
-	}
-	if m != nil {
+	b.dumpKeysets(p)
+	if m := b.metrics; m != nil {
 		p("metrics %d\n", m.rows.count)
 		for r := uint64(0); r < m.rows.count; r++ {
-			text := func(f int) string { return quote(string(b.metricText(m, m.rows.get(r, f)))) }
-			word := func(words []string, f int) string { return words[m.rows.get(r, f)] }
-			p("  %d %s %s %s %s %s %s\n", r, text(metricName), word(typeWords, metricType),
-				word(temporalityWords, metricTemporality), word(monotonicWords, metricMonotonic), text(metricUnit),
-				text(metricDescription))
+			p("  %d", r)
+			for f := range m.rows.widths {
+				p(" %s", m.word(r, f))
+			}
+			p("\n")
 		}
-	}
-	if b.err != nil {
-		return b.err
 	}
 	return w.Flush()
 }
 
-func (b *block) dumpFront(p func(format string, args ...any)) {
+type printf func(format string, args ...any)
+
+// either returns what the format says if ok, else the word.
+func either(ok bool, word, format string, args ...any) string {
+	if ok {
+		return fmt.Sprintf(format, args...)
+	}
+	return word
+}
+
+// numbers returns numbers with spaces between them.
+func numbers(all []uint64) string { return strings.Trim(fmt.Sprint(all), "[]") }
+
+// word returns the word for a number.
+func word(words []string, n uint64) string {
+	if n < uint64(len(words)) {
+		return words[n]
+	}
+	return fmt.Sprintf("unknown-%d", n)
+}
+
+func (b *block) dumpFront(p printf) {
 	p("block %s\nformat %d.%d\n", idText(b.ID[:]), b.Major, b.Minor)
 	p("features incompat=%d ro_compat=%d compat=%d\n", b.Incompat, b.RoCompat, b.Compat)
 	p("file %d bytes\nsections %d\n", b.FileLen, b.SectionCount)
 	for _, s := range b.sections {
 		name, known := sectionNames[s.Kind]
-		if !known {
-			name = fmt.Sprintf("optional-%d", s.Kind)
-		}
-		p("  %s %d offset %d length %d\n", name, s.ID, s.Offset, s.Length)
+		p("  %s %d offset %d length %d\n", either(!known, name, "optional-%d", s.Kind), s.ID, s.Offset, s.Length)
 	}
-	if packed, found := b.section(kindPacked); found {
+	if packed, found := b.section(kindPackedArena); found {
 		p("arena %d bytes packed into %d\n", len(b.arena), len(packed))
 	}
 	p("checks %d offset %d\n", b.chunks(), b.sectionsEnd)
 	p("meta\n  series %d\n  labels %d\n", b.SeriesCount, b.LabelCount)
 	p("  fingerprint %016x %016x\n", b.Fingerprint[0], b.Fingerprint[1])
-	span := func(what string, known bool, span [2]int64) {
-		if known {
-			p("  %s %d %d\n", what, span[0], span[1])
-		} else {
-			p("  %s unknown\n", what)
-		}
+	for i, what := range []string{"time", "window"} {
+		p("  %s %s\n", what, either(b.spanKnown(i), "unknown", "%d %d", b.Spans[i][0], b.Spans[i][1]))
 	}
-	span("time", b.timeKnown(), b.Time)
-	span("window", b.windowKnown(), b.Window)
-	if b.JobOutputCount > 0 {
-		p("  job %x %d %d\n", b.JobID, b.JobOutput, b.JobOutputCount)
-	} else {
-		p("  job none\n")
-	}
+	p("  job %s\n", either(b.JobOutputCount > 0, "none", "%x %d %d", b.JobID, b.JobOutput, b.JobOutputCount))
 	for i, what := range []string{"parent", "ancestor"} {
 		for _, id := range b.ids[i] {
 			p("  %s %s\n", what, idText([]byte(id)))
@@ -86,7 +85,7 @@ func (b *block) dumpFront(p func(format string, args ...any)) {
 		}
 	}
 	p("  policy %d %d\n  planner %d\n", b.MaxNameLen, b.MaxValueLen, b.Planner)
-	p("  rows %s\n", []string{"fixedwidth", "bitpacked"}[b.RowForm])
+	p("  rows %s\n", word([]string{"fixedwidth", "bitpacked"}, uint64(b.RowForm)))
 	p("symbols %d\n", b.symbolCount)
 	for i := uint64(0); i < b.symbolCount; i++ {
 		p("  %d %s\n", i, quote(string(b.symbol(i))))
@@ -97,29 +96,21 @@ func (b *block) dumpFront(p func(format string, args ...any)) {
 	}
 }
 
-func (b *block) dumpTables(p func(format string, args ...any)) {
+func (b *block) dumpTables(p printf) {
 	p("tables %d\n", b.tableCount)
-	for n := range b.tables {
-		t := &b.tables[n]
-		p("  table %d %s rows %d bits %d\n", n, t.kind, t.rows, t.rowBits)
+	for _, t := range b.tables {
+		p("  table %d %s rows %d bits %d\n", t.number, t.kind, t.rows, t.rowBits)
 		for i, c := range t.columns {
-			domain := "symbols"
-			if c.domain > b.tableCount {
-				domain = fmt.Sprintf("pool %d", c.domain-1-b.tableCount)
-			} else if c.domain > 0 {
-				domain = fmt.Sprintf("table %d", c.domain-1)
-			}
-			p("    column %d %s base %d bits %d\n", i, domain, c.base, c.end-c.bit)
+			domain := either(c.domain > 0, "symbols", "table %d", c.domain-1)
+			domain = either(c.domain > b.tableCount, domain, "pool %d", c.domain-1-b.tableCount)
+			p("    column %d %s base %d bits %d\n", i, domain, c.base, c.width)
 		}
 		for i := 0; t.written && i < len(t.keys); i++ {
 			c, position := t.leaf(i)
 			p("    leaf %d column %d position %d\n", i, c, position)
 		}
 		for r := uint64(0); r < t.rows; r++ {
-			p("    row %d", r)
-			for c := range t.columns {
-				p(" %d", b.code(t, r, c))
-			}
+			p("    row %d %s", r, numbers(b.codes(t, r)))
 			if t.kind == dictionaryTable {
 				p(" %s", quote(string(b.symbol(b.code(t, r, 0)))))
 			}
@@ -128,59 +119,63 @@ func (b *block) dumpTables(p func(format string, args ...any)) {
 	}
 }
 
-func (b *block) dumpPools(p func(format string, args ...any)) {
-	p("pools %d\n", b.poolCount)
-	for n := range b.pools {
-		pool := &b.pools[n]
-		p("  pool %d table %d lists %d members %d low %d\n", n, pool.table, pool.lists, pool.members, pool.lowWidth)
-		var members []uint64
+func (b *block) dumpPools(p printf) {
+	p("pools %d\n", len(b.pools))
+	var members []uint64
+	for n, pool := range b.pools {
+		p("  pool %d table %d lists %d members %d low %d\n", n, pool.table.number, pool.lists, pool.members,
+			pool.lowWidth)
 		for l := uint64(0); l < pool.lists; l++ {
-			p("    list %d", l)
 			members = b.listMembers(pool, l, members)
-			for _, member := range members {
-				p(" %d", member)
-			}
-			p("\n")
+			p("    list %d %s\n", l, numbers(members))
 		}
 	}
-	p("keysets %d\n", b.keysetCount)
-	for n := range b.keysets {
-		k := &b.keysets[n]
+}
+
+func (b *block) dumpKeysets(p printf) {
+	p("keysets %d\n", len(b.keysets))
+	for n, k := range b.keysets {
 		p("  keyset %d table %d series %d %d keys", n, k.number, k.first, k.end)
 		for _, key := range k.keys {
 			p(" %s", quote(b.keyName(uint64(key))))
 		}
 		p("\n")
-		for i := uint64(0); i < k.anchors; i++ {
+		for i := uint64(0); k.list != nil && i < k.anchors(); i++ {
 			p("    anchor %d %d\n", i*anchorRows, b.anchor(k, i))
 		}
 	}
+	p("series %d\n", b.SeriesCount)
+	ref := 0
+	b.eachSeries(func(labels []label) {
+		p("  %d", ref)
+		for _, l := range labels {
+			p(" %s=%s", quote(l.name), quote(l.value))
+		}
+		p("\n")
+		ref++
+	})
 }
+
+// escaped are the characters that the dump shows as \u and digits.
+var escaped = &unicode.RangeTable{R16: []unicode.Range16{{0, 0x1f, 1}, {0x7f, 0x9f, 1}, {0x61c, 0x61c, 1},
+	{0x180e, 0x180e, 1}, {0x200b, 0x200f, 1}, {0x2028, 0x202e, 1}, {0x2060, 0x2069, 1}, {0xfeff, 0xfeff, 1},
+	{0xfff9, 0xfffb, 1}}}
 
 // quote returns a string as the dump shows it.
 func quote(text string) string {
 	var s strings.Builder
 	s.WriteByte('"')
 	for _, r := range text {
-		if r == '"' || r == '\\' {
-			s.WriteByte('\\')
-			s.WriteRune(r)
-		} else if escaped(r) {
+		switch {
+		case unicode.Is(escaped, r):
 			fmt.Fprintf(&s, "\\u%04x", r)
-		} else {
+		case r == '"' || r == '\\':
+			s.WriteByte('\\')
+			fallthrough
+		default:
 			s.WriteRune(r)
 		}
 	}
 	s.WriteByte('"')
 	return s.String()
-}
-
-func escaped(r rune) bool {
-	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f},
-		{0x2028, 0x202e}, {0x2060, 0x2069}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}} {
-		if r >= span[0] && r <= span[1] {
-			return true
-		}
-	}
-	return false
 }

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// sip returns SIP(key, data), which is SipHash-2-4, for the parts of data one after the other.
-func sip(key string, parts ...[]byte) uint64 {
-	k0, k1 := le.Uint64([]byte(key[:8])), le.Uint64([]byte(key[8:16]))
+// sip returns SIP(key, data), which is SipHash-2-4.
+func sip(key string, data []byte) uint64 {
+	k0, k1 := le.Uint64([]byte(key)), le.Uint64([]byte(key[8:]))
 	v0, v1 := k0^0x736f6d6570736575, k1^0x646f72616e646f6d
 	v2, v3 := k0^0x6c7967656e657261, k1^0x7465646279746573
 	rounds := func(n int) {
@@ -27,25 +27,11 @@ func sip(key string, parts ...[]byte) uint64 {
 		rounds(2)
 		v0 ^= m
 	}
-	length, rest := uint64(0), make([]byte, 0, 8)
-	for _, part := range parts {
-		length += uint64(len(part))
-		if len(rest) > 0 {
-			n := min(8-len(rest), len(part))
-			rest, part = append(rest, part[:n]...), part[n:]
-			if len(rest) < 8 {
-				continue
-			}
-			word(le.Uint64(rest))
-			rest = rest[:0]
-		}
-		for ; len(part) >= 8; part = part[8:] {
-			word(le.Uint64(part))
-		}
-		rest = append(rest, part...)
+	last := uint64(len(data)) << 56
+	for ; len(data) >= 8; data = data[8:] {
+		word(le.Uint64(data))
 	}
-	last := length << 56
-	for i, b := range rest {
+	for i, b := range data {
 		last |= uint64(b) << (8 * i)
 	}
 	word(last)
@@ -54,93 +40,75 @@ func sip(key string, parts ...[]byte) uint64 {
 	return v0 ^ v1 ^ v2 ^ v3
 }
 
-// prime is P. addMod and mulMod take and return numbers below it.
+// prime is P. mulMod takes and returns numbers below it.
 const prime = 1<<61 - 1
-
-func addMod(a, b uint64) uint64 { return reduce(a + b) }
 
 func mulMod(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
-	return reduce(low&prime + (low>>61 | high<<3))
+	return (low&prime + (low>>61 | high<<3)) % prime
 }
 
-func reduce(n uint64) uint64 {
-	if n >= prime {
-		return n - prime
-	}
-	return n
+// fingerprint computes the fingerprint. Rows are in order, so the length of the rows section bounds their number.
+func (b *block) fingerprint() [2]uint64 {
+	return [2]uint64{b.residue("chronoxide.fpr.1"), b.residue("chronoxide.fpr.2")}
 }
 
-// fingerprint computes the fingerprint table by table. Rows and lists are right: a table has no row twice, so that the
-// length of its rows bounds their number.
-func (b *block) fingerprint() (fingerprint [2]uint64) {
-	if b.err != nil {
-		return fingerprint
+// residue computes one of the numbers of the fingerprint, table by table.
+func (b *block) residue(key string) (sum uint64) {
+	// By number of the domain: the product of each row, and the sum of the products of each list's members.
+	values := make([][]uint64, 1+b.tableCount+uint64(len(b.pools)))
+	product := func(t *table, r uint64) uint64 {
+		n := uint64(1)
+		for c := range t.columns {
+			n = mulMod(n, values[t.columns[c].domain][b.code(t, r, c)])
+		}
+		return n
 	}
-	hashes := make([]uint64, b.symbolCount)
-	for i := range hashes {
-		hashes[i] = sip("chronoxide.sym.0", b.symbol(uint64(i)))
+	for _, t := range b.tables[:b.firstKeyset] {
+		v := make([]uint64, t.rows)
+		for r := range v {
+			if t.kind == dictionaryTable {
+				name, value := b.keyName(t.number), b.symbol(b.code(t, uint64(r), 0))
+				data := append(le.AppendUint64(nil, uint64(len(name))), name...)
+				v[r] = 1 + sip(key, append(data, value...))%(prime-1)
+			} else {
+				v[r] = product(t, uint64(r))
+			}
+		}
+		values[1+t.number] = v
 	}
-	pair := make([]byte, 16)
-	for j, key := range []string{"chronoxide.fpr.1", "chronoxide.fpr.2"} {
-		// By number of the domain: the product of each row, and the sum of the products of each list's members.
-		values := make([][]uint64, 1+b.tableCount+b.poolCount)
-		product := func(t *table, r uint64) uint64 {
-			n := uint64(1)
-			for c := range t.columns {
-				n = mulMod(n, values[t.columns[c].domain][b.code(t, r, c)])
-			}
-			return n
-		}
-		for n := range b.tables[:b.firstKeyset] {
-			t := &b.tables[n]
-			values[1+n] = make([]uint64, t.rows)
-			for r := range values[1+n] {
-				if t.kind != dictionaryTable {
-					values[1+n][r] = product(t, uint64(r))
-					continue
-				}
-				le.PutUint64(pair, hashes[b.keyRecords.get(t.number, keyName)])
-				le.PutUint64(pair[8:], hashes[b.code(t, uint64(r), 0)])
-				values[1+n][r] = 1 + sip(key, pair)%(prime-1)
+	var members []uint64
+	for _, p := range b.pools {
+		v := make([]uint64, p.lists)
+		for l := range v {
+			members = b.listMembers(p, uint64(l), members)
+			for _, member := range members {
+				v[l] = (v[l] + values[1+p.table.number][member]) % prime
 			}
 		}
-		for n := range b.pools {
-			p := &b.pools[n]
-			sums := make([]uint64, p.lists)
-			var members []uint64
-			for l := range sums {
-				members = b.listMembers(p, uint64(l), members)
-				for _, member := range members {
-					sums[l] = addMod(sums[l], values[1+p.table][member])
-				}
-			}
-			values[1+b.tableCount+p.number] = sums
-		}
-		for _, k := range b.keysets {
-			for r := uint64(0); r < k.table.rows; r++ {
-				fingerprint[j] = addMod(fingerprint[j], product(k.table, r))
-			}
+		values[p.domain] = v
+	}
+	for _, k := range b.keysets {
+		for r := uint64(0); r < k.rows; r++ {
+			sum = (sum + product(k.table, r)) % prime
 		}
 	}
-	return fingerprint
+	return sum
 }
 
 // blockID computes the block id.
 func (b *block) blockID() (id [16]byte) {
-	material := [][]byte{b.file[8:24], b.metaData, b.catalogueData}
+	material := append([]byte{}, b.file[8:24]...)
 	for _, s := range b.sections {
-		if s.Kind >= firstOptional {
-			entry := le.AppendUint32(le.AppendUint32(nil, s.Kind), s.ID)
-			entry = le.AppendUint64(entry, s.Length)
-			material = append(material, le.AppendUint64(entry, sip("chronoxide.sec.0", b.sectionData(s))))
-		}
+		material = le.AppendUint32(le.AppendUint32(material, s.Kind), s.ID)
+		material = le.AppendUint64(material, s.Length)
+		material = le.AppendUint64(material, sip("chronoxide.sec.0", b.file[s.Offset:s.Offset+s.Length]))
 	}
-	if b.timeKnown() && b.Time[0] > 0 {
-		binary.BigEndian.PutUint64(id[:], uint64(b.Time[0])/1000000<<16)
+	if start := b.Spans[0][0]; b.spanKnown(0) && start > 0 {
+		binary.BigEndian.PutUint64(id[:], uint64(start)/1000000<<16)
 	}
-	binary.BigEndian.PutUint64(id[6:], sip("chronoxide.bid.1", material...))
-	binary.BigEndian.PutUint16(id[14:], uint16(sip("chronoxide.bid.2", material...)>>48))
+	binary.BigEndian.PutUint64(id[6:], sip("chronoxide.bid.1", material))
+	binary.BigEndian.PutUint16(id[14:], uint16(sip("chronoxide.bid.2", material)>>48))
 	return id
 }
 

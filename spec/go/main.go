@@ -1,14 +1,13 @@
-// Command chronoxide-read verifies and shows Chronoxide blocks. It is written from FORMAT.md alone and is meant to be
-// read beside it: bits.go (section 1), block.go (2 to 4), catalogue.go (5), symbols.go (6), tables.go (7), pools.go
-// (8), keysets.go (9 and 12), meta.go and metrics.go (10), identity.go (11), dump.go (13), verify.go (15).
+// Command chronoxide-read verifies and shows Chronoxide blocks. It is written from the text alone and is meant to be
+// read beside it: bits.go (section 1 of FORMAT.md), block.go (2 to 4, 15), catalogue.go (5), symbols.go (6), tables.go
+// (7), pools.go (8), keysets.go (8 and 9), meta.go (10), identity.go (11), dump.go (13), metrics.go (METRICS.md),
+// archive.go and zstd.go (ARCHIVE.md). How a labelset is found (9 and 12) is in find_test.go: the commands need it not.
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 // Exit codes.
@@ -17,87 +16,48 @@ const (
 	exitUsage       = 2
 	exitCorrupt     = 3
 	exitUnsupported = 4
-	exitNotFound    = 5
 )
 
-const usage = `usage: verify FILE...             check every rule of each block
-       dump FILE                  print the dump of a block
-       find FILE name=value...    print the series ref of a labelset
+// unsupported are the rules whose error is `unsupported`. It is `not-a-block` for magic, else `corrupt`.
+var unsupported = map[string]bool{"version": true, "incompat-features": true, "section-unknown": true}
+
+const usage = `usage: verify FILE...   check every rule of blocks
+       dump FILE        print the dump of a block
 `
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs a command and returns its exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	switch {
-	case len(args) >= 2 && args[0] == "verify":
-		return runVerify(args[1:], stderr)
-	case len(args) == 2 && args[0] == "dump":
-		return runOnFile(args[1], stderr, func(data []byte) (int, error) { return 0, dump(data, stdout) })
-	case len(args) >= 3 && args[0] == "find":
-		var labels []label
-		for _, arg := range args[2:] {
-			name, value, found := strings.Cut(arg, "=")
-			if !found || name == "" {
-				fmt.Fprintf(stderr, "%q is not name=value\n", arg)
-				return exitUsage
-			}
-			labels = append(labels, label{name, value})
-		}
-		return runOnFile(args[1], stderr, func(data []byte) (int, error) { return runFind(data, labels, stdout) })
+// run runs a command and returns its exit code, the largest of several files.
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	isDump := len(args) == 2 && args[0] == "dump"
+	if !isDump && (len(args) < 2 || args[0] != "verify") {
+		fmt.Fprint(stderr, usage)
+		return exitUsage
 	}
-	fmt.Fprint(stderr, usage)
-	return exitUsage
-}
-
-// runVerify verifies files one after the other. It holds one of them in memory.
-func runVerify(paths []string, stderr io.Writer) int {
-	code := 0
-	for _, path := range paths {
-		fileCode := runOnFile(path, stderr, func(data []byte) (int, error) {
-			unknown, err := verify(data)
-			if err == nil && unknown != 0 {
-				fmt.Fprintf(stderr, "%s: note: unknown ro_compat bits %#x; only rules of class R were checked\n",
-					path, unknown)
-			}
-			return 0, err
-		})
-		if code != exitCorrupt && (fileCode == exitCorrupt || fileCode > code) {
-			code = fileCode
-		}
+	for _, path := range args[1:] {
+		code = max(code, judge(path, isDump, stdout, stderr))
 	}
 	return code
 }
 
-func runFind(data []byte, labels []label, stdout io.Writer) (int, error) {
-	b, err := openToRead(data)
-	if err != nil {
-		return 0, err
-	}
-	ref, found := b.find(labels)
-	if b.err != nil || !found {
-		return exitNotFound, b.err
-	}
-	fmt.Fprintln(stdout, ref)
-	return 0, nil
-}
-
-// runOnFile calls do with the bytes of a file. It reports errors and returns the exit code for them.
-func runOnFile(path string, stderr io.Writer, do func(data []byte) (int, error)) int {
-	data, err := os.ReadFile(path)
-	code := exitUnreadable
-	if err == nil {
-		code, err = do(data)
+// judge verifies or dumps a file and returns the exit code.
+func judge(path string, isDump bool, stdout, stderr io.Writer) int {
+	file, err := os.ReadFile(path)
+	if err == nil && isDump {
+		err = dump(file, stdout)
+	} else if err == nil {
+		var unknown uint32
+		if unknown, err = verify(file); err == nil && unknown != 0 {
+			fmt.Fprintf(stderr, "%s: note: unknown ro_compat bits %#x; only rules of class R were checked\n", path, unknown)
+		}
 	}
 	if err == nil {
-		return code
+		return 0
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", path, err)
-	var rule *ruleError
-	switch {
-	case !errors.As(err, &rule):
+	if broken, ok := err.(*ruleError); !ok {
 		return exitUnreadable
-	case rule.unsupported():
+	} else if unsupported[broken.rule] {
 		return exitUnsupported
 	}
 	return exitCorrupt

@@ -1,165 +1,130 @@
 package main
 
-// Section 8: list pools and anchors.
+// Section 8: list pools.
 
 import "slices"
 
-// pool is a list pool whose place is checked; its lists are not.
+// pool is a list pool whose place is checked.
 type pool struct {
-	number, table, lists, members uint64
-	endsBit, endWidth             uint64 // of the ends of the lists
-	membersBit                    uint64
-	lowWidth                      uint64 // bits of a member's field
-	split                         uint64 // 1 if lists are split
-	steps                         uint64 // the largest upper part; 0 if lists are plain
+	number, domain    uint64 // its number, and what a shape calls it
+	table             *table
+	lists, members    uint64
+	endsStart         uint64 // bit of the ends of the lists
+	endWidth          uint64
+	listsStart        uint64 // bit of the lists
+	lowWidth          uint64 // l
+	steps, upperWidth uint64 // s, and upper bits of a member beside them: 0 if s is 0, else 1
 }
 
-// maxUpperBits is the largest number of upper bits of a split list.
-const maxUpperBits = 65536
-
-// startBit returns the bit after some lists with some members.
+// startBit returns the bit after some lists with some members. Nothing wraps: steps are less than 2^16.
 func (p *pool) startBit(lists, members uint64) uint64 {
-	return p.membersBit + members*(p.lowWidth+p.split) + lists*p.steps
+	return p.listsStart + members*(p.lowWidth+p.upperWidth) + lists*p.steps
 }
 
-func (p *pool) endBit() uint64 { return p.startBit(p.lists, p.members) }
+func (p *pool) endsEnd() uint64 { return p.endsStart + p.lists*p.endWidth }
+func (p *pool) end() uint64     { return p.startBit(p.lists, p.members) }
 
 // readPools reads the pools. The dictionaries and inner tables are read.
-func (b *block) readPools() bool {
+func (b *block) readPools() {
 	end, r := uint64(0), &b.poolRecords
-	for n := uint64(0); n < b.poolCount; n++ {
-		p := pool{number: n, table: r.get(n, poolTable), lists: r.get(n, poolLists), members: r.get(n, poolMembers)}
-		offset := r.get(n, poolOffset)
-		if !b.must(p.table < b.firstKeyset, "pool-table", "pool %d: table %d", n, p.table) ||
-			!b.must(p.lists > 0 && p.lists <= p.members, "pool-lists", "pool %d has %d lists, %d members",
-				n, p.lists, p.members) ||
-			!b.must(p.members <= p.lists*b.tables[p.table].rows, "list-members", "pool %d has %d members in %d lists",
-				n, p.members, p.lists) ||
-			!b.must(offset == end, "members-extent", "pool %d starts at %d, not %d", n, offset, end) {
-			return false
+	for n := uint64(0); n < r.count; n++ {
+		p := &pool{number: n, domain: 1 + b.tableCount + n, lists: r.get(n, poolLists), members: r.get(n, poolMembers),
+			lowWidth: r.get(n, poolLow), endsStart: 8 * r.get(n, poolOffset)}
+		t := r.get(n, poolTable)
+		must(t < b.firstKeyset, "pool-table", "pool %d: table %d", n, t)
+		p.table = b.tables[t]
+		must(p.lists > 0 && p.lists <= p.members, "pool-lists", "pool %d has %d lists, %d members", n, p.lists, p.members)
+		must(p.members <= p.lists*p.table.rows, "list-members", "pool %d has %d members", n, p.members)
+		must(p.lowWidth <= 32, "list-upper", "pool %d has members of %d low bits", n, p.lowWidth)
+		if p.steps = (p.table.rows - 1) >> p.lowWidth; p.steps > 0 {
+			p.upperWidth = 1
 		}
-		p.endsBit, p.endWidth = 8*offset, width(p.members)
-		p.membersBit = 8 * wholeBytes(p.endsBit+p.lists*p.endWidth)
-		most := b.tables[p.table].rows - 1
-		p.lowWidth = r.get(n, poolLow)
-		if p.lowWidth != b.rounded(width(most)) {
-			if !b.must(p.lowWidth < width(most), "pool-width", "pool %d has members of %d low bits", n, p.lowWidth) {
-				return false
-			}
-			p.split, p.steps = 1, most>>p.lowWidth
-			// More lists do not fit into the section, and could take more bits than can be counted.
-			room := 8 * uint64(len(b.members)) / p.steps
-			if !b.must(p.lists <= room, "members-extent", "pool %d has %d split lists", n, p.lists) {
-				return false
-			}
-		}
-		end = wholeBytes(p.endBit())
-		if !b.checkMembersEnd(end) {
-			return false
-		}
+		must(p.steps < maxUpperBits, "list-upper", "lists of pool %d have more than %d upper bits", n, p.steps)
+		must(p.endsStart == 8*end, "members-extent", "pool %d starts at byte %d, not %d", n, p.endsStart/8, end)
+		p.endWidth = width(p.members)
+		p.listsStart = 8 * wholeBytes(p.endsEnd())
+		end = wholeBytes(p.end()) // offsets have 48 bits, so this does not wrap
 		b.pools = append(b.pools, p)
 	}
-	return true
 }
 
-// checkMembersEnd checks that pools or anchors that end at a byte leave room for the closing bytes.
-func (b *block) checkMembersEnd(end uint64) bool {
-	return b.must(end+closingLen <= uint64(len(b.members)), "members-extent", "%d bytes, a pool or anchors end at %d",
-		len(b.members), end)
-}
-
-// list returns the places of list l in the pool. If the rule is broken, it returns a list of one member.
+// list returns the places of list l in the pool.
 func (b *block) list(p *pool, l uint64) (from, to uint64) {
 	if l > 0 {
-		from = field(b.members, p.endsBit+(l-1)*p.endWidth, p.endWidth)
+		from = field(b.members, p.endsStart+(l-1)*p.endWidth, p.endWidth)
 	}
-	to = field(b.members, p.endsBit+l*p.endWidth, p.endWidth)
-	if from >= to || to > p.members {
-		b.must(false, "pool-lists", "pool %d: list %d is [%d, %d) of %d members", p.number, l, from, to, p.members)
-		return 0, 1
-	}
+	to = field(b.members, p.endsStart+l*p.endWidth, p.endWidth)
+	must(from < to && to <= p.members, "pool-lists", "pool %d: list %d is [%d, %d)", p.number, l, from, to)
 	return from, to
 }
 
-// listMembers sets members to those of list l, which are rows of the pool's table. They are 0 if a rule is broken.
+// listMembers sets members to those of list l, which increase and are rows of the pool's table.
 func (b *block) listMembers(p *pool, l uint64, members []uint64) []uint64 {
 	members = members[:0]
 	from, to := b.list(p, l)
 	n, at := to-from, p.startBit(l, from)
 	for i := uint64(0); i < n; i++ {
-		members = append(members, field(b.members, at+i*p.lowWidth, p.lowWidth))
+		members = append(members, field(b.members, at, p.lowWidth))
+		at += p.lowWidth
 	}
-	if p.split == 1 {
-		b.addUpperBits(p, l, at+n*p.lowWidth, members)
+	if p.steps > 0 {
+		b.addUpperBits(p, l, at, members)
 	}
-	for i, row := range members {
-		if row >= b.tables[p.table].rows {
-			b.must(false, "list-members", "pool %d: member %d of list %d is row %d", p.number, i, l, row)
-			members[i] = 0
-		}
+	for i, m := range members {
+		must(m < p.table.rows && (i == 0 || members[i-1] < m), "list-members", "pool %d: list %d", p.number, l)
 	}
 	return members
 }
 
-// addUpperBits adds the upper bits, which begin at a bit, to the low bits of the members of a split list.
+// addUpperBits adds the upper bits, which begin at a bit, to the low bits of the members of a list.
 func (b *block) addUpperBits(p *pool, l, at uint64, members []uint64) {
-	n := uint64(len(members))
+	n, ones := uint64(len(members)), uint64(0)
 	length := n + p.steps
-	if !b.must(length <= maxUpperBits, "list-upper", "pool %d: list %d has %d upper bits", p.number, l, length) {
-		return
-	}
-	ones := uint64(0)
+	must(length <= maxUpperBits, "list-upper", "pool %d: list %d has %d upper bits", p.number, l, length)
 	for bit := uint64(0); bit < length; bit++ {
-		if field(b.members, at+bit, 1) == 0 {
-			continue
-		}
-		if ones < n {
-			members[ones] |= (bit - ones) << p.lowWidth
-		}
-		ones++
-	}
-	b.must(ones == n, "list-upper", "pool %d: list %d has %d ones for %d members", p.number, l, ones, n)
-}
-
-// checkPools checks the rules of class R on lists.
-func (b *block) checkPools() {
-	for n := range b.pools {
-		p := &b.pools[n]
-		end := uint64(0)
-		var members []uint64
-		for l := uint64(0); l < p.lists && b.err == nil; l++ {
-			_, end = b.list(p, l)
-			members = b.listMembers(p, l, members)
-			for i := 1; i < len(members) && b.err == nil; i++ {
-				if members[i-1] >= members[i] {
-					b.must(false, "list-members", "pool %d: list %d does not increase", n, l)
-				}
+		if field(b.members, at+bit, 1) == 1 {
+			if ones < n {
+				members[ones] |= (bit - ones) << p.lowWidth
 			}
+			ones++
 		}
-		b.must(end == p.members, "pool-lists", "lists of pool %d end at %d of %d members", n, end, p.members)
+	}
+	must(ones == n, "list-upper", "pool %d: list %d has %d ones for %d members", p.number, l, ones, n)
+}
+
+// checkLists checks the rules of class R on lists.
+func (b *block) checkLists() {
+	for _, p := range b.pools {
+		var members []uint64
+		for l := uint64(0); l < p.lists; l++ {
+			members = b.listMembers(p, l, members)
+		}
+		_, end := b.list(p, p.lists-1)
+		must(end == p.members, "pool-lists", "lists of pool %d end at %d of %d members", p.number, end, p.members)
 	}
 }
 
-// checkPoolForm checks the rules of class C on pools and the members section but list-used.
-func (b *block) checkPoolForm() {
-	padding := func(bit uint64) { b.must(zeroAfter(b.members, bit), "members-padding", "at bit %d", bit) }
-	for n := range b.pools {
-		p := &b.pools[n]
-		b.must(n == 0 || b.pools[n-1].table < p.table, "pool-order", "pool %d of table %d", n, p.table)
-		padding(p.endsBit + p.lists*p.endWidth)
-		padding(p.endBit())
+// checkListForm checks the rules of class C on pools, lists and the members section but list-used.
+func (b *block) checkListForm() {
+	ends := []uint64{0}
+	for n, p := range b.pools {
+		ends = append(ends, p.endsEnd(), p.end())
+		must(n == 0 || b.pools[n-1].table.number < p.table.number, "pool-order", "pool %d of table %d", n, p.table.number)
+		w := b.formWidth(p.table.rows - 1)
+		must(p.steps > 0 || p.lowWidth == w, "column-width", "pool %d has %d low bits, not %d", n, p.lowWidth, w)
 		var before, members []uint64
 		for l := uint64(0); l < p.lists; l++ {
 			members = b.listMembers(p, l, members)
-			if slices.Compare(before, members) >= 0 {
-				b.must(false, "list-order", "pool %d: list %d is not after the one before", n, l)
-			}
+			must(slices.Compare(before, members) < 0, "list-order", "pool %d: list %d", n, l)
 			before, members = members, before
 		}
 	}
-	for s := range b.keysets {
-		padding(b.keysets[s].anchorsEnd())
+	for _, k := range b.keysets {
+		if k.list != nil {
+			ends = append(ends, k.anchorsEnd())
+		}
 	}
-	closing := b.members[len(b.members)-min(len(b.members), closingLen):]
-	b.must(allZero(closing), "members-padding", "the closing bytes are not zero")
+	if len(b.pools) > 0 {
+		mustPad("members-padding", b.members, ends...)
+	}
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/hex"
 	"hash/crc32"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -15,11 +19,6 @@ func TestSip(t *testing.T) {
 	copy(data, key)
 	if got := sip(string(key), data); got != 0xa129ca6149be45e5 {
 		t.Errorf("vector of the paper: %016x", got)
-	}
-	for n := range data {
-		if got := sip(string(key), data[:n], nil, data[n:]); got != 0xa129ca6149be45e5 {
-			t.Errorf("in parts of %d and %d bytes: %016x", n, len(data)-n, got)
-		}
 	}
 	for n, want := range []uint64{0x726fdb47dd0e0e31, 0x74f839c593dc67fd, 0x0d6c8009d9a94f5a, 0x85676696d7fb7e2d,
 		0xcf2794e0277187b7, 0x18765564cd99a68d, 0xcbc9466e58fee3ce, 0xab0200f58b01d137, 0x93f5f5799a932462} {
@@ -85,9 +84,6 @@ func TestMulMod(t *testing.T) {
 			t.Errorf("%d * %d = %d", c.a, c.b, got)
 		}
 	}
-	if got := addMod(prime-1, 1); got != 0 {
-		t.Errorf("sum is %d", got)
-	}
 }
 
 func TestCut(t *testing.T) {
@@ -109,5 +105,28 @@ func TestCut(t *testing.T) {
 func TestQuote(t *testing.T) {
 	if got, want := quote("a\"\\\x00\n\u007f\ufeff€\U0001f600"), `"a\"\\\u0000\u000a\u007f\ufeff€😀"`; got != want {
 		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestCommands checks the exit codes and what the commands print. TestBlocks has more.
+func TestCommands(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "block.cx")
+	if err := os.WriteFile(path, []byte("not a block"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		errs string
+	}{
+		{"", 2, "usage: "}, {"verify", 2, "usage: "}, {"find " + path, 2, "usage: "}, {"dump a b", 2, "usage: "}, {"verify a b", 1, "a: open a"},
+		{"verify /nonexistent", 1, "/nonexistent: "}, {"dump /nonexistent", 1, "/nonexistent: "},
+		{"verify " + path, 3, path + ": magic: "}, {"dump " + path, 3, path + ": magic: "},
+	} {
+		var out, errs bytes.Buffer
+		code := run(strings.Fields(c.args), &out, &errs)
+		if code != c.code || out.Len() > 0 || !strings.HasPrefix(errs.String(), c.errs) {
+			t.Errorf("%q: exit code %d, output %q, errors %q", c.args, code, out.String(), errs.String())
+		}
 	}
 }

@@ -49,11 +49,7 @@ func TestFramesDecodeToTheirContent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b := &block{}
-				blocks, window, ok := b.readFrameHeader(frame, uint64(length))
-				if !ok {
-					t.Fatal(b.err)
-				}
+				blocks, window := readFrameHeader(frame, uint64(length))
 				decoded, err := decodeBlocks(blocks, int(min(window, maxBlockLen)), length)
 				if err != nil || !bytes.Equal(decoded, content) {
 					t.Errorf("kind %d, %d bytes, level %s: %v", kind, length, level, err)
