@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""A second decoder of Chronoxide blocks, written from FORMAT.md alone.
+"""A second decoder of Chronoxide blocks, written from FORMAT.md, ARCHIVE.md and METRICS.md alone.
 
     python3 decoder.py dump block.cx          prints the dump of section 13
-    python3 decoder.py verify block.cx...     checks every rule of section 15
+    python3 decoder.py verify block.cx...     checks every rule of these texts
 
 It stands in the order of FORMAT.md and is meant to be read beside it; "section n" is a section of that text. A block is
-verified as it is read, so whatever a `Block` yields is sound. A broken rule raises `Broken`. Rules of class R are
-checked with `must`, those of class C with `canonical`, which is `must` too, or `ignore` for a block with unknown bits
-in `ro_compat`. So what is read may depend on class R only. Nothing is allocated or repeated by a count before a rule of
-class R (a section's length, an order) has bounded that count.
+verified as it is read, so whatever a `Block` yields is sound. `must` checks the rules of class R: it raises `Broken`.
+`canonical` checks those of class C: the first that is broken is kept in `Block.form`, and nothing that is read depends
+on it. Nothing is allocated or repeated by a count before a rule of class R (a section's length, an order) has bounded
+that count.
 """
 
-import functools
 import itertools
 import re
 import struct
@@ -35,11 +34,11 @@ class Layout:
 
 
 HEADER = Layout("Header", magic="8s", major="H", minor="H", incompat="I", ro_compat="I", compat="I", block_id="16s",
-                file_len="Q", section_count="I", directory_checksum="I", checks_checksum="I", header_checksum="I")
+                file_len="Q", section_count="I", front_checksum="I", checks_checksum="I", header_checksum="I")
 ENTRY = Layout("Entry", kind="I", id="I", offset="Q", length="Q")
 CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", pool_count="I", keyset_count="I", shape_bits="Q",
                    key_widths="5s", table_widths="3s", shape_widths="3s", pool_widths="5s", keyset_widths="2s")
-PACKED_ARENA = Layout("PackedArena", arena_len="Q")
+PACKED = Layout("Packed", content_len="Q")
 SYMBOLS = Layout("Symbols", symbol_count="I", base_width="B", difference_width="B", reserved="H")
 META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fingerprint_2="Q", time_start="q",
               time_end="q", window_start="q", window_end="q", job_id="16s", job_output="I", job_output_count="I",
@@ -67,57 +66,31 @@ RECORD_TYPES = {kind: namedtuple(kind, fields) for kind, fields in {**RECORDS, *
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
-VERSION = (0, 5)
-HAS_PACKED_ARENA = 1  # incompat
-KNOWN_INCOMPAT, KNOWN_RO_COMPAT = HAS_PACKED_ARENA, 0
+VERSION = (0, 6)
+ARCHIVE = 1  # incompat
+KNOWN_INCOMPAT, KNOWN_RO_COMPAT = ARCHIVE, 0
 FIRST_OPTIONAL_KIND = 1 << 31
-METRIC_METADATA = 2147483649
-SECTIONS = {1: "meta", 2: "catalogue", 3: "symbols", 4: "rows", 5: "members", 6: "arena", 7: "packed-arena",
-            METRIC_METADATA: "metric-metadata"}
-PRIVATE_KINDS = range((1 << 31) + (1 << 30), (1 << 31) + (1 << 30) + (1 << 29))  # section 16
-OWNER_LEN = 16
-PLAIN_KIND, PACKED_KIND = 6, 7
+PLAIN_ARENA, PACKED_ARENA, PLAIN_METRICS, PACKED_METRICS = 6, 7, 2684354561, 2684354562
+SECTIONS = {1: "meta", 2: "catalogue", 3: "symbols", 4: "rows", 5: "members", PLAIN_ARENA: "arena",
+            PACKED_ARENA: "packed-arena", PLAIN_METRICS: "metric-metadata", PACKED_METRICS: "packed-metric-metadata"}
 FIXED_WIDTH, BIT_PACKED = 0, 1  # row_form
 TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
-
-# Section 15: the class of each rule, and the rules that do not make a block corrupt but unsupported.
-CLASSES = {
-    rule: rule_class for rule_class, rules in (
-        ("R", """magic version incompat-features header-checksum file-len directory-extent directory-checksum
-                 section-order section-extent section-required section-unknown arena-kind section-owner checks-length
-                 checks-checksum chunk-checksum packed-header packed-frame packed-length catalogue-header catalogue-length symbols-header symbols-length
-                 symbols-starts symbols-order symbols-utf8 table-columns table-rows table-extent column-domain
-                 column-code rows-offset rows-order leaves-written leaves-order table-depth keys-order pool-table pool-width
-                 pool-lists members-extent list-members list-upper list-column anchors keyset-series keyset-order meta-header
-                 meta-length meta-values meta-time meta-job meta-pairs meta-policy policy-kept meta-counts fingerprint
-                 metric-header metric-length metric-text-ends metric-text-order metric-text-utf8 metric-values
-                 metric-order block-id"""),
-        ("C", """catalogue-widths catalogue-padding symbols-widths symbols-padding symbols-used column-width
-                 rows-padding leaves-needed columns-order map-needed rows-used pool-order list-order list-used
-                 members-padding meta-padding meta-parents metric-widths metric-padding metric-text-used"""),
-    ) for rule in rules.split()
-}
 UNSUPPORTED = {"version", "incompat-features", "section-unknown"}
 
 # ---- Section 1: conventions -----------------------------------------------------------------------------------------
 
 
 class Broken(Exception):
-    """A rule of section 15 that the block breaks."""
+    """A rule that the block breaks."""
 
     def __init__(self, rule, reason):
         super().__init__("%s: %s" % (rule, reason))
-        self.rule, self.rule_class = rule, CLASSES[rule]
-        self.exit_code = 4 if rule in UNSUPPORTED else 3
+        self.rule, self.exit_code = rule, 4 if rule in UNSUPPORTED else 3
 
 
 def must(condition, rule, reason, *values):
     if not condition:
         raise Broken(rule, reason % values)
-
-
-def ignore(_condition, _rule, _reason, *_values):
-    """Takes the place of `must` where rules of class C are not judged."""
 
 
 def width(n):
@@ -160,7 +133,7 @@ def increasing(items):
 MAX_SYMBOL_LEN = 65535
 MAX_LABELS = 1023
 MAX_COLUMNS = 1023
-MAX_DEPTH = 4
+MAX_DEPTH = 10
 MAX_SECTIONS = 1024
 CHUNK_LEN = 8192
 ANCHOR_ROWS = 16
@@ -171,6 +144,7 @@ MAX_METRIC_TEXT_LEN = 65535
 MAX_PACKED_WINDOW = 8388608
 MAX_PACKED_RATIO = 256
 FREE_PACKED_LEN = 1048576
+MAX_PACKED_LEN = 281474976710655
 
 # ---- Section 3: header and directory --------------------------------------------------------------------------------
 
@@ -188,33 +162,27 @@ def read_header(data):
 
 
 def read_directory(data, header):
-    must(header.section_count <= MAX_SECTIONS, "directory-extent", "%d sections", header.section_count)
-    end = directory_end(header)
+    """The entries of the directory."""
+    must(1 <= header.section_count <= MAX_SECTIONS, "directory-extent", "%d sections", header.section_count)
+    end = HEADER.size + header.section_count * ENTRY.size
     must(end <= len(data), "directory-extent", "the file ends inside the directory")
-    right = crc(header.block_id, data[HEADER.size:end])
-    must(header.directory_checksum == right, "directory-checksum", "the directory is damaged")
     directory = [ENTRY.read(data, at) for at in range(HEADER.size, end, ENTRY.size)]
-    for entry in directory:  # first, because an order that is wrong too does not matter then
+    length = directory[0].length
+    must(length <= min(MAX_META_LEN, len(data) - end), "directory-extent", "a first section of %d bytes", length)
+    right = crc(header.block_id, data[HEADER.size:end + length])
+    must(header.front_checksum == right, "front-checksum", "directory or first section are damaged")
+    for entry in directory:  # before the other rules of the entries
         must(entry.kind in SECTIONS or entry.kind >= FIRST_OPTIONAL_KIND, "section-unknown", "kind %d", entry.kind)
     must(increasing([(entry.kind, entry.id) for entry in directory]), "section-order", "sections in another order")
     for entry in directory:
         must(entry.offset == end, "section-extent", "kind %d starts at %d, not %d", entry.kind, entry.offset, end)
         end += entry.length
     must(end <= len(data), "section-extent", "the sections end at %d of %d", end, len(data))
-    known = [(entry.kind, entry.id) for entry in directory if entry.kind in SECTIONS]
-    sound = {(kind, 0) for kind in range(1, PLAIN_KIND)} <= set(known) <= {(kind, 0) for kind in SECTIONS}
-    must(sound, "section-required", "a section is missing, or its id is not 0")
-    arena = PACKED_KIND if header.incompat & HAS_PACKED_ARENA else PLAIN_KIND
-    arenas = [kind for kind, _ in known if kind in (PLAIN_KIND, PACKED_KIND)]
-    must(arenas == [arena], "arena-kind", "arenas of kinds %s, not %d", arenas, arena)
-    for entry in directory:
-        sound = entry.kind not in PRIVATE_KINDS or entry.length >= OWNER_LEN
-        must(sound, "section-owner", "kind %d id %d has %d bytes", entry.kind, entry.id, entry.length)
+    arena = PACKED_ARENA if header.incompat & ARCHIVE else PLAIN_ARENA
+    found = [(entry.kind, entry.id) for entry in directory if entry.kind < FIRST_OPTIONAL_KIND]
+    sound = found == [(kind, 0) for kind in (*range(1, PLAIN_ARENA), arena)]
+    must(sound, "section-required", "the required sections (kind, id) are %s", found)
     return directory
-
-
-def directory_end(header):
-    return HEADER.size + header.section_count * ENTRY.size
 
 
 def bytes_of(data, entry):
@@ -233,16 +201,12 @@ def crc(*parts):
     return value
 
 
-def sections_end(header, directory):
-    return directory[-1].offset + directory[-1].length if directory else directory_end(header)
-
-
 def chunk_checksums(data, header, directory):
-    """The checksums of the chunks."""
-    first, end = directory_end(header), sections_end(header, directory)
-    for n, start in enumerate(range(0, end, CHUNK_LEN)):
-        chunk = data[max(start, first):min(start + CHUNK_LEN, end)]
-        yield crc(header.block_id, struct.pack("<Q", n), chunk)
+    """The checksums of the chunks, one after the other, and where the last section ends. They start there."""
+    first, end = (entry.offset + entry.length for entry in (directory[0], directory[-1]))
+    chunks = (data[max(start, first):min(start + CHUNK_LEN, end)] for start in range(0, end, CHUNK_LEN))
+    numbered = (crc(header.block_id, struct.pack("<Q", n), chunk) for n, chunk in enumerate(chunks))
+    return b"".join(struct.pack("<I", checksum) for checksum in numbered), end
 
 
 def checks_checksum(header, checks):
@@ -251,15 +215,13 @@ def checks_checksum(header, checks):
 
 def check_checksums(data, header, directory):
     """Returns how many chunks there are, and where their checksums start."""
-    end = sections_end(header, directory)
-    chunks = -(-end // CHUNK_LEN)
-    must(header.file_len == end + 4 * chunks, "checks-length", "%d bytes for %d chunks", header.file_len - end, chunks)
-    checks = data[end:]
-    right = checks_checksum(header, checks)
-    must(header.checks_checksum == right, "checks-checksum", "the checks are damaged")
-    for n, right in enumerate(chunk_checksums(data, header, directory)):
-        must(checks[4 * n:4 * n + 4] == struct.pack("<I", right), "chunk-checksum", "chunk %d is damaged", n)
-    return chunks, end
+    right, end = chunk_checksums(data, header, directory)
+    must(len(data) == end + len(right), "checks-length", "%d bytes instead of %d", len(data) - end, len(right))
+    must(header.checks_checksum == checks_checksum(header, data[end:]), "checks-checksum", "the checks are damaged")
+    for at in range(0, len(right), 4):
+        sound = data[end + at:end + at + 4] == right[at:at + 4]
+        must(sound, "chunk-checksum", "chunk %d is damaged", at // 4)
+    return len(right) // 4, end
 
 
 # ---- Section 5: catalogue -------------------------------------------------------------------------------------------
@@ -295,8 +257,8 @@ def read_catalogue(canonical, section):
 
 
 def read_shapes(canonical, section, start, header, tables):
-    """The shapes of the tables that are not dictionaries, which follow one another from bit `start` on. Each shape takes
-    bits, and so does each column, because no domain is 0: so the section bounds their number."""
+    """The shapes of the tables that are not dictionaries, from bit `start` on. Each shape takes bits, and so does each
+    column, because no domain is 0: so the section bounds their number."""
     shapes, end, largest = [], 0, [0, 0, 0]
     for t, record in enumerate(tables, header.key_count):
         must(record.shape == end, "table-columns", "the shape of table %d starts at %d, not %d", t, record.shape, end)
@@ -328,7 +290,7 @@ def read_shapes(canonical, section, start, header, tables):
 
 
 def place_records(header, length, kinds, counts, rule, names):
-    """Kind, count, widths and first byte of each array of these records, which follow `length` bytes, and where they end."""
+    """Kind, count, widths and first byte of each array of these records, from byte `length` on, and where they end."""
     arrays = []
     for kind in names:
         count, widths = counts[kind], getattr(header, kind + "_widths")
@@ -358,26 +320,22 @@ def read_records(canonical, section, arrays, widths_rule, padding_rule):
 # ---- Section 6: symbols ---------------------------------------------------------------------------------------------
 
 
-def read_arena(sections):
-    """The arena, and the length of its section if it is packed."""
-    if "arena" in sections:
-        return sections["arena"], None
-    section = sections["packed-arena"]
-    must(len(section) >= PACKED_ARENA.size, "packed-header", "%d bytes", len(section))
-    arena_len, frame = PACKED_ARENA.read(section).arena_len, section[PACKED_ARENA.size:]
-    most = max(FREE_PACKED_LEN, MAX_PACKED_RATIO * len(frame))
-    must(arena_len <= most, "packed-header", "an arena of %d bytes, and at most %d", arena_len, most)
-    window, blocks_at = read_frame_header(frame, arena_len)
-    try:
-        # One byte more is an error too.
-        arena = zstd_blocks.decode(frame[blocks_at:], min(window, zstd_blocks.MAX_BLOCK_LEN), arena_len + 1)
+def read_packed(section):
+    """What a packed section decodes to: ARCHIVE.md."""
+    must(len(section) >= PACKED.size, "packed-header", "%d bytes", len(section))
+    content_len, frame = PACKED.read(section).content_len, section[PACKED.size:]
+    most = min(MAX_PACKED_LEN, max(FREE_PACKED_LEN, MAX_PACKED_RATIO * len(frame)))
+    must(content_len <= most, "packed-header", "a content of %d bytes, and at most %d", content_len, most)
+    window, blocks_at = read_frame_header(frame, content_len)
+    try:  # One byte more is an error too.
+        content = zstd_blocks.decode(frame[blocks_at:], min(window, zstd_blocks.MAX_BLOCK_LEN), content_len + 1)
     except zstd_blocks.Damaged as error:
-        must(False, "packed-frame", "%s", error)
-    must(len(arena) == arena_len, "packed-length", "%d bytes instead of %d", len(arena), arena_len)
-    return arena, len(section)
+        raise Broken("packed-frame", str(error)) from None
+    must(len(content) == content_len, "packed-length", "%d bytes instead of %d", len(content), content_len)
+    return content
 
 
-def read_frame_header(frame, arena_len):
+def read_frame_header(frame, content_len):
     """The window of a frame, and where its blocks start."""
     must(len(frame) >= 6 and frame[:4] == bytes.fromhex("28B52FFD"), "packed-frame", "not a frame")
     descriptor, at = frame[4], 5
@@ -389,14 +347,14 @@ def read_frame_header(frame, arena_len):
     size = (1 if window is None else 0, 2, 4, 8)[descriptor >> 6]
     must(len(frame) >= at + size, "packed-frame", "a header without an end")
     if size > 0:
-        content_len = int.from_bytes(frame[at:at + size], "little") + (256 if size == 2 else 0)
-        must(content_len == arena_len, "packed-length", "%d bytes instead of %d", content_len, arena_len)
-        window = content_len if window is None else window
+        stated = int.from_bytes(frame[at:at + size], "little") + (256 if size == 2 else 0)
+        must(stated == content_len, "packed-length", "%d bytes instead of %d", stated, content_len)
+        window = stated if window is None else window
     must(window <= MAX_PACKED_WINDOW, "packed-frame", "a window of %d bytes", window)
     return window, at + size
 
 
-def read_symbols(canonical, section, arena):
+def read_symbols(canonical, section, arena, is_packed):
     """The bytes of all symbols. The section bounds their number, and starts must increase."""
     must(len(section) >= SYMBOLS.size, "symbols-header", "%d bytes", len(section))
     header = SYMBOLS.read(section)
@@ -409,33 +367,34 @@ def read_symbols(canonical, section, arena):
     length = SYMBOLS.size + whole_bytes(bits) + CLOSING
     must(len(section) == length, "symbols-length", "%d bytes instead of %d", len(section), length)
 
-    symbols = []
-    at, start, base, largest_difference = 8 * SYMBOLS.size, 0, 0, 0
+    at, base, largest_difference, starts = 8 * SYMBOLS.size, 0, 0, []
     for i in range(header.symbol_count + 1):
-        before = start
+        size = widths[i % SYMBOL_GROUP > 0]
+        entry = field(section, at, size)
+        at += size
         if i % SYMBOL_GROUP == 0:
-            start = base = field(section, at, header.base_width)
-            at += header.base_width
-        else:
-            difference = field(section, at, header.difference_width)
-            at += header.difference_width
-            start = base + difference
-            largest_difference = max(largest_difference, difference)
-        if i == 0:
-            must(start == 0, "symbols-starts", "symbol 0 starts at %d", start)
-        else:
-            sound = before < start <= min(before + MAX_SYMBOL_LEN, len(arena))
-            must(sound, "symbols-starts", "symbol %d starts at %d, the one before it at %d", i, start, before)
-            symbols.append(arena[before:start])
-    must(start == len(arena), "symbols-starts", "symbols end at %d of %d", start, len(arena))
+            base, entry = entry, 0
+        largest_difference = max(largest_difference, entry)
+        starts.append(base + entry)
+    rule = "packed-length" if is_packed else "symbols-starts"
+    must(starts[-1] == len(arena), rule, "symbols end at %d of %d", starts[-1], len(arena))
+    must(starts[0] == 0, "symbols-starts", "symbol 0 starts at %d", starts[0])
+    for start, end in zip(starts, starts[1:]):
+        must(start < end <= start + MAX_SYMBOL_LEN, "symbols-starts", "a symbol at %d ends at %d", start, end)
     canonical(widths == (width(base), width(largest_difference)), "symbols-widths", "widths %d and %d", *widths)
     check_padding(canonical, section, at, "symbols-padding")
     check_closing(canonical, section, "symbols-padding")
-    for i, (symbol, next_symbol) in enumerate(zip(symbols, symbols[1:])):
-        must(symbol < next_symbol, "symbols-order", "symbol %d is not less than the next", i)
-    for i, symbol in enumerate(symbols):
-        must_be_utf8(symbol, "symbols-utf8", "symbol %d" % i)
-    return symbols
+    return texts_in(arena, starts, "symbols-order", "symbols-utf8")
+
+
+def texts_in(data, starts, order_rule, utf8_rule):
+    """The texts in the data that start here, the last entry being the end."""
+    texts = [data[start:end] for start, end in zip(starts, starts[1:])]
+    for i, text in enumerate(texts):
+        must(i == 0 or texts[i - 1] < text, order_rule, "text %d is not greater than the one before it", i)
+    for i, text in enumerate(texts):
+        must_be_utf8(text, utf8_rule, "text %d" % i)
+    return texts
 
 
 # ---- Section 7: tables and rows -------------------------------------------------------------------------------------
@@ -478,7 +437,7 @@ class Table:
 
 
 def rounded(bits, row_form):
-    return bits if row_form == BIT_PACKED else next(size for size in (0, 8, 16, 32) if size >= bits)
+    return next(size for size in (0, 8, 16, 32) if size >= bits) if row_form == FIXED_WIDTH else bits
 
 
 def read_tables(canonical, catalogue, records, shapes, rows):
@@ -505,7 +464,7 @@ def read_tables(canonical, catalogue, records, shapes, rows):
         must(record.rows_offset == offset, "rows-offset", "table %d is at %d, not %d", t, record.rows_offset, offset)
         end_bit = 8 * offset + table.row_count * table.row_bits
         offset = whole_bytes(end_bit)
-        must(offset <= len(rows), "table-extent", "table %d ends at %d", t, offset)
+        must(offset + CLOSING <= len(rows), "table-extent", "table %d ends at %d", t, offset)
         check_padding(canonical, rows, end_bit, "rows-padding")
         tables.append(table)
     must(len(rows) == offset + CLOSING, "rows-offset", "rows end at %d of %d", offset + CLOSING, len(rows))
@@ -539,16 +498,12 @@ def find_leaves(canonical, table):
     count = sum(len(domain.keys) for domain in domains)
     must(count <= MAX_LABELS, "leaves-order", "table %d has %d leaves", t, count)
     must(table.leaf_count in (0, count), "leaves-written", "table %d has %d leaves, not %d", t, table.leaf_count, count)
-    if len(columns) == 1:
-        canonical(table.leaf_count == 0, "leaves-needed", "table %d has one column", t)
-        table.keys, table.depth = domains[0].keys, domains[0].depth
-        if table.kind == "map":
-            must(domains[0].kind != "map", "table-depth", "table %d is a map of a map", t)
-            canonical(domains[0].row_count > table.row_count, "map-needed", "table %d has all rows of its domain", t)
-        return
-
     table.depth = 1 + max(domain.depth for domain in domains)
     must(table.depth <= MAX_DEPTH, "table-depth", "table %d has depth %d", t, table.depth)
+    if len(columns) == 1:
+        canonical(table.leaf_count == 0, "leaves-needed", "table %d has one column", t)
+        table.keys = domains[0].keys
+        return
     first_keys = [domain.keys[0] for domain in domains]
     in_order = increasing(first_keys[:-1] if table.list_column() else first_keys)
     canonical(in_order, "columns-order", "columns of table %d in another order", t)
@@ -588,41 +543,36 @@ def check_rows(canonical, table, symbols, row_form):
         canonical((column.base, column.width) == right, "column-width", "base or width of column %d of table %d", c, t)
 
 
-def mark_used(tables, pools):
-    """Marks the rows and lists on which series stand, from the keyset tables down. If each list and row occurs as the
-    rules of class C say, these are all."""
-    for table in tables:
-        table.used = bytearray(table.row_count)
-    for pool in pools:
+def check_used(canonical, block):
+    """Marks the rows and lists on which series stand, from the keyset tables down. If each row and each list occurs as
+    the rules of class C say, these are all."""
+    for table in block.tables:
+        table.used = bytearray([table.kind == "keyset"]) * table.row_count
+    for pool in block.pools:
         pool.used = bytearray(pool.list_count)
 
     def mark_codes(table):
-        one = table.used.find(1)
+        some = table.used.find(1) >= 0
         for column in table.columns:
             used = (column.pool or column.table).used
-            if column.width:
-                for row in itertools.compress(range(table.row_count), table.used):
-                    used[table.code(row, column)] = 1
-            elif one >= 0:
-                used[column.base] = 1
+            for row in itertools.compress(range(table.row_count), table.used) if column.width else range(some):
+                used[table.code(row, column)] = 1
 
-    keyset_tables = [table for table in tables if table.kind == "keyset"]
-    for table in keyset_tables:
-        table.used = bytes([1]) * table.row_count
-        mark_codes(table)
-    for pool in pools:
+    for table in block.tables:
+        if table.kind == "keyset":
+            mark_codes(table)
+    for pool in block.pools:
         for row in itertools.chain.from_iterable(itertools.compress(pool.lists, pool.used)):
             pool.table.used[row] = 1
-    for table in reversed(tables[:len(tables) - len(keyset_tables)]):
-        if table.kind != "dictionary":
+    for table in reversed(block.tables):
+        if table.kind in ("map", "shared"):
             mark_codes(table)
 
-
-def check_used(canonical, block):
+    for table in block.tables:
+        check, rule = (must, "values-used") if table.kind == "dictionary" else (canonical, "rows-used")
+        check(all(table.used), rule, "row %d of table %d is not", table.used.find(0), table.number)
     for pool in block.pools:
         canonical(all(pool.used), "list-used", "list %d of pool %d is not", pool.used.find(0), pool.number)
-    for table in block.tables:
-        canonical(all(table.used), "rows-used", "row %d of table %d is not", table.used.find(0), table.number)
     dictionaries = block.tables[:len(block.keys)]
     used = set(block.keys).union(*(table.codes(table.columns[0]) for table in dictionaries))
     canonical(len(used) == len(block.symbols), "symbols-used", "%d of %d are", len(used), len(block.symbols))
@@ -640,14 +590,11 @@ def check_keys(keys, symbols):
 class Pool:
     """A pool of `lists` of rows of a table."""
 
-    def __init__(self, number, record, table, row_form):
-        self.number, self.table = number, table
+    def __init__(self, number, record, table):
+        self.number, self.table, self.low_width = number, table, record.low_width
         self.list_count, self.member_count = record.list_count, record.member_count
         self.end_width = width(record.member_count)
-        self.member_width = rounded(width(table.row_count - 1), row_form)
-        self.low_width = record.low_width
-        self.split = self.low_width != self.member_width
-        self.steps = (table.row_count - 1 >> self.low_width) if self.split else 0
+        self.steps = table.row_count - 1 >> self.low_width  # the largest upper part
         self.ends = 8 * record.offset  # bits at which the two packs start, and end
         self.ends_end = self.ends + self.list_count * self.end_width
         self.members = 8 * whole_bytes(self.ends_end)
@@ -657,18 +604,18 @@ class Pool:
 
     def start(self, lists, members):
         """The bit after this number of lists and of members."""
-        return self.members + members * (self.low_width + self.split) + lists * self.steps
+        return self.members + members * (self.low_width + (self.steps > 0)) + lists * self.steps
 
     def rows(self, section, number, start, end):
         """The rows of list `number`, whose members are numbers `start` to `end` of the pool."""
         at, low = self.start(number, start), self.low_width
         lows = [field(section, at + i * low, low) for i in range(end - start)]
-        if not self.split:
+        if not self.steps:
             return lows
         length = end - start + self.steps
-        must(length <= MAX_UPPER_BITS, "list-upper", "list %d of pool %d", number, self.number)
-        at += (end - start) * low
-        ones = [bit for bit in range(length) if field(section, at + bit, 1)]
+        must(length <= MAX_UPPER_BITS, "list-upper", "list %d of pool %d has %d bits", number, self.number, length)
+        upper = format(field(section, at + (end - start) * low, length), "b")[::-1]
+        ones = [bit for bit, value in enumerate(upper) if value == "1"]
         must(len(ones) == end - start, "list-upper", "list %d of pool %d", number, self.number)
         return [(one - i << low) + lows[i] for i, one in enumerate(ones)]
 
@@ -683,9 +630,10 @@ def read_pools(canonical, records, tables, section, row_form):
         canonical(p == 0 or pools[-1].table.number < record.table, "pool-order", "pool %d", p)
         must(1 <= record.list_count <= record.member_count, "pool-lists", "pool %d has an empty list, or none", p)
         must(record.offset == offset, "members-extent", "pool %d starts at %d, not %d", p, record.offset, offset)
-        pool = Pool(p, record, tables[record.table], row_form)
-        sound = not pool.split or pool.low_width < width(pool.table.row_count - 1)
-        must(sound, "pool-width", "pool %d has members of %d low bits", p, pool.low_width)
+        must(record.low_width <= 32, "list-upper", "pool %d has members of %d low bits", p, record.low_width)
+        pool = Pool(p, record, tables[record.table])
+        right = rounded(width(pool.table.row_count - 1), row_form)
+        canonical(pool.steps or pool.low_width == right, "column-width", "%d bits in pool %d", pool.low_width, p)
         offset = whole_bytes(pool.members_end)
         must(offset + CLOSING <= len(section), "members-extent", "pool %d ends at %d", p, offset)
         pools.append(pool)
@@ -790,7 +738,7 @@ Origins = namedtuple("Origins", "parents ancestors external_labels annotations")
 
 def read_meta(canonical, section):
     """The header of the meta section, and the lists after it."""
-    must(META.size <= len(section) <= MAX_META_LEN, "meta-header", "%d bytes", len(section))
+    must(META.size <= len(section), "meta-length", "%d bytes", len(section))
     meta = META.read(section)
     at = META.size
 
@@ -812,7 +760,7 @@ def read_meta(canonical, section):
     external_labels, annotations = take_pairs(meta.external_label_count), take_pairs(meta.annotation_count)
     must(at == len(section), "meta-length", "%d bytes instead of %d", len(section), at)
 
-    must(meta.row_form in (FIXED_WIDTH, BIT_PACKED), "meta-values", "row form %d", meta.row_form)
+    canonical(meta.row_form in (FIXED_WIDTH, BIT_PACKED), "meta-padding", "row form %d", meta.row_form)
     canonical(meta.flags & ~(TIME_KNOWN | WINDOW_KNOWN) == 0, "meta-padding", "flags %d", meta.flags)
     canonical(meta.reserved == 0, "meta-padding", "reserved %d", meta.reserved)
     for known, start, end in ((meta.flags & TIME_KNOWN, meta.time_start, meta.time_end),
@@ -836,14 +784,16 @@ def read_meta(canonical, section):
     return meta, Origins(parents, ancestors, external_labels, annotations)
 
 
-TYPES = ("unknown", "gauge", "sum", "histogram", "exponential-histogram", "summary", "gauge-histogram", "info", "state-set")
-TEMPORALITIES = "unspecified", "delta", "cumulative"
-
-Metric = namedtuple("Metric", "name type temporality monotonic unit description")
+METRIC_WORDS = {
+    "type": ("unknown", "gauge", "sum", "histogram", "exponential-histogram", "summary", "gauge-histogram", "info",
+             "state-set"),
+    "temporality": ("unspecified", "delta", "cumulative"),
+    "monotonic": ("not-monotonic", "monotonic"),
+}
 
 
 def read_metrics(canonical, section):
-    """The rows of metric metadata, with their texts."""
+    """The rows of metric metadata with their texts and words: METRICS.md."""
     must(len(section) >= METRICS.size, "metric-header", "%d bytes", len(section))
     header = METRICS.read(section)
     must(header.row_count > 0, "metric-header", "there are no rows")
@@ -860,23 +810,37 @@ def read_metrics(canonical, section):
     length = texts_start + ends[-1]
     must(len(section) == length, "metric-length", "%d bytes instead of %d", len(section), length)
     for i, (start, end) in enumerate(zip(ends, ends[1:])):
-        must(start < end <= start + MAX_METRIC_TEXT_LEN, "metric-text-ends", "text %d ends at %d, not after %d", i, end, start)
-    texts = [section[texts_start + start:texts_start + end] for start, end in zip(ends, ends[1:])]
-    must(increasing(texts), "metric-text-order", "texts in another order")
-    for i, text in enumerate(texts):
-        must_be_utf8(text, "metric-text-utf8", "text %d" % i)
+        sound = start < end <= start + MAX_METRIC_TEXT_LEN
+        must(sound, "metric-text-ends", "text %d at %d ends at %d", i, start, end)
+    texts = texts_in(section[texts_start:], ends, "metric-text-order", "metric-text-utf8")
 
     rows, texts = records["row"], [b""] + texts
     for i, row in enumerate(rows):
-        must(row.name > 0, "metric-values", "row %d has no name", i)
-        for value, count in ((row.name, len(texts)), (row.type, len(TYPES)), (row.temporality, len(TEMPORALITIES)),
-                             (row.monotonic, 2), (row.unit, len(texts)), (row.description, len(texts))):
-            must(value < count, "metric-values", "row %d has a value of %d, of %d", i, value, count)
+        sound = 0 < row.name < len(texts) and max(row.unit, row.description) < len(texts)
+        must(sound, "metric-values", "row %d has texts %d, %d and %d", i, row.name, row.unit, row.description)
     must(increasing(rows), "metric-order", "rows in another order")
     used = {0}.union(*((row.name, row.unit, row.description) for row in rows))
     canonical(len(used) == len(texts), "metric-text-used", "%d texts, %d used", len(texts) - 1, len(used) - 1)
-    return [Metric(texts[row.name], TYPES[row.type], TEMPORALITIES[row.temporality], row.monotonic == 1, texts[row.unit],
-                   texts[row.description]) for row in rows]
+
+    def word(row, name):
+        number, words = getattr(row, name), METRIC_WORDS[name]
+        return words[number] if number < len(words) else "unknown-%d" % number
+
+    return [(texts[row.name], [word(row, name) for name in METRIC_WORDS], texts[row.unit], texts[row.description])
+            for row in rows]
+
+
+def find_metrics(canonical, data, header, directory):
+    """The rows of metric metadata, or None if there is no such section. Only an archive can have a packed one."""
+    kinds = (PLAIN_METRICS, PACKED_METRICS) if header.incompat & ARCHIVE else (PLAIN_METRICS,)
+    entries = [entry for entry in directory if entry.kind in kinds]
+    if not entries:
+        return None
+    last, sound = entries[-1], len(entries) == 1 and entries[0].id == 0
+    must(sound or last.kind == PLAIN_METRICS, "packed-header", "id %d, %d sections", last.id, len(entries))
+    must(sound, "metric-header", "id %d, %d sections", last.id, len(entries))
+    content = bytes_of(data, last)
+    return read_metrics(canonical, read_packed(content) if last.kind == PACKED_METRICS else content)
 
 
 def check_policy(block):
@@ -889,8 +853,8 @@ def check_policy(block):
 def check_counts(block):
     series = [keyset.series_end - keyset.series_start for keyset in block.keysets]
     labels = [count * len(keyset.table.keys) for count, keyset in zip(series, block.keysets)]
-    must(block.meta.series_count == sum(series), "meta-counts", "%d series", block.meta.series_count)
-    must(block.meta.label_count == sum(labels), "meta-counts", "%d labels", block.meta.label_count)
+    must(block.meta.series_count == sum(series), "meta-counts", "series_count should be %d", sum(series))
+    must(block.meta.label_count == sum(labels), "meta-counts", "label_count should be %d", sum(labels))
 
 
 # ---- Section 11: identity -------------------------------------------------------------------------------------------
@@ -903,40 +867,29 @@ def sip(key, data):
     """SipHash-2-4 with 64-bit output."""
     k0, k1 = struct.unpack("<QQ", key)
     v0, v1, v2, v3 = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
-
-    def rounds(count):
-        nonlocal v0, v1, v2, v3
-        for _ in range(count):
-            v0 = (v0 + v1) & MASK
+    data += bytes(7 - len(data) % 8) + bytes([len(data) & 255])
+    for at in range(0, len(data) + 8, 8):  # the last eight are none
+        word, is_last = int.from_bytes(data[at:at + 8], "little"), at == len(data)
+        v2 ^= 255 if is_last else 0
+        v3 ^= word
+        for _ in range(4 if is_last else 2):
+            v0 = v0 + v1 & MASK
             v1 = (v1 << 13 & MASK | v1 >> 51) ^ v0
             v0 = v0 << 32 & MASK | v0 >> 32
-            v2 = (v2 + v3) & MASK
+            v2 = v2 + v3 & MASK
             v3 = (v3 << 16 & MASK | v3 >> 48) ^ v2
-            v0 = (v0 + v3) & MASK
+            v0 = v0 + v3 & MASK
             v3 = (v3 << 21 & MASK | v3 >> 43) ^ v0
-            v2 = (v2 + v1) & MASK
+            v2 = v2 + v1 & MASK
             v1 = (v1 << 17 & MASK | v1 >> 47) ^ v2
             v2 = v2 << 32 & MASK | v2 >> 32
-
-    for (word,) in struct.iter_unpack("<Q", data + bytes(7 - len(data) % 8) + bytes([len(data) & 255])):
-        v3 ^= word
-        rounds(2)
         v0 ^= word
-    v2 ^= 255
-    rounds(4)
     return v0 ^ v1 ^ v2 ^ v3
 
 
-@functools.lru_cache(maxsize=None)
-def symbol_hash(symbol):
-    """s(x): once per symbol, however many labels it is in"""
-    return sip(b"chronoxide.sym.0", symbol)
-
-
-@functools.lru_cache(maxsize=None)
 def label_hash(j, name, value):
-    """h_j(name, value), once per label"""
-    return 1 + sip(b"chronoxide.fpr.%d" % j, struct.pack("<QQ", symbol_hash(name), symbol_hash(value))) % (P - 1)
+    """h_j(name, value)"""
+    return 1 + sip(b"chronoxide.fpr.%d" % j, struct.pack("<Q", len(name)) + name + value) % (P - 1)
 
 
 def row_products(block, j):
@@ -974,12 +927,10 @@ def fingerprint(block, j):
 
 
 def block_id(data, directory, meta):
-    section = {entry.kind: bytes_of(data, entry) for entry in directory if entry.kind < FIRST_OPTIONAL_KIND}
-    material = [data[8:24], section[1], section[2]]
+    material = [data[8:24]]
     for entry in directory:
-        if entry.kind >= FIRST_OPTIONAL_KIND:
-            value = sip(b"chronoxide.sec.0", bytes_of(data, entry))
-            material.append(struct.pack("<IIQQ", entry.kind, entry.id, entry.length, value))
+        value = sip(b"chronoxide.sec.0", bytes_of(data, entry))
+        material.append(struct.pack("<IIQQ", entry.kind, entry.id, entry.length, value))
     known = meta.flags & TIME_KNOWN and meta.time_start > 0
     milliseconds = meta.time_start // 1000000 if known else 0
     one, two = (sip(b"chronoxide.bid.%d" % i, b"".join(material)) for i in (1, 2))
@@ -993,7 +944,7 @@ def block_id_text(value):
 
 
 def shard_of(value, count):
-    """The shard, from 0, of the series that have this value of the label by which they are spread over `count` shards."""
+    """Which of `count` shards, from 0, has the series with this value of the label by which they are spread."""
     return sip(b"chronoxide.shd.0", value) % count
 
 
@@ -1001,21 +952,28 @@ def shard_of(value, count):
 
 
 class Block:
-    """A sound block. Each step may rely on the rules of class R that those before it have checked."""
+    """A sound block. Each step may rely on the rules of class R that those before it have checked. `form` is the first
+    rule of class C that is broken, or None. They are not judged if the block has an unknown bit in `ro_compat`."""
 
     def __init__(self, data):
         self.header = read_header(data)
+        self.unknown_ro_compat = self.header.ro_compat & ~KNOWN_RO_COMPAT
+        self.form = None
+
+        def canonical(condition, rule, reason, *values):
+            if not (condition or self.form or self.unknown_ro_compat):
+                self.form = Broken(rule, reason % values)
+
         self.directory = read_directory(data, self.header)
         self.chunk_count, self.checks_offset = check_checksums(data, self.header, self.directory)
-        self.unknown_ro_compat = self.header.ro_compat & ~KNOWN_RO_COMPAT
-        canonical = ignore if self.unknown_ro_compat else must
-
         section = {SECTIONS.get(entry.kind): bytes_of(data, entry) for entry in self.directory}
-        catalogue, records, shapes = read_catalogue(canonical, section["catalogue"])
         self.meta, self.origins = read_meta(canonical, section["meta"])
+        catalogue, records, shapes = read_catalogue(canonical, section["catalogue"])
 
-        self.arena, self.packed_len = read_arena(section)
-        self.symbols = read_symbols(canonical, section["symbols"], self.arena)
+        packed = section.get("packed-arena")
+        self.packed_len = None if packed is None else len(packed)
+        self.arena = section["arena"] if packed is None else read_packed(packed)
+        self.symbols = read_symbols(canonical, section["symbols"], self.arena, packed is not None)
         self.keys = [record.name for record in records["key"]]  # symbol ids
         check_keys(self.keys, self.symbols)
         self.tables = read_tables(canonical, catalogue, records, shapes, section["rows"])
@@ -1027,23 +985,31 @@ class Block:
             check_rows(canonical, table, self.symbols, row_form)
         for pool in self.pools:
             read_lists(canonical, pool, section["members"])
-        mark_used(self.tables, self.pools)
         check_used(canonical, self)
         self.keysets = read_keysets(canonical, records, self.tables, section["members"], pools_end)
 
         check_policy(self)
         check_counts(self)
-        must(fingerprint(self, 1) == self.meta.fingerprint_1, "fingerprint", "fingerprint_1")
-        must(fingerprint(self, 2) == self.meta.fingerprint_2, "fingerprint", "fingerprint_2")
-        metrics = section.get("metric-metadata")
-        self.metrics = read_metrics(canonical, metrics) if metrics is not None else None
+        for j, stated in (1, self.meta.fingerprint_1), (2, self.meta.fingerprint_2):
+            right = fingerprint(self, j)
+            must(right == stated, "fingerprint", "fingerprint_%d should be %d", j, right)
+        self.metrics = find_metrics(canonical, data, self.header, self.directory)
         right = block_id(data, self.directory, self.meta)
         must(self.header.block_id == right, "block-id", "it should be %s", block_id_text(right))
 
 
+def verified(data):
+    """The block, if it breaks no rule of either class."""
+    block = Block(data)
+    if block.form:
+        raise block.form
+    return block
+
+
 # ---- Section 13: dump -----------------------------------------------------------------------------------------------
 
-ESCAPED = re.compile('["\\\\\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]')
+ESCAPED = re.compile('["\\\\\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff'
+                     '\ufff9-\ufffb]')
 
 
 def quoted(data):
@@ -1095,10 +1061,8 @@ def dump(block):
         yield "  %d %s" % (ref, " ".join("%s=%s" % (names[key], quoted(symbols[value])) for key, value in labels))
     if block.metrics is not None:
         yield "metrics %d" % len(block.metrics)
-        for i, metric in enumerate(block.metrics):
-            monotonic = "monotonic" if metric.monotonic else "not-monotonic"
-            words = metric.type, metric.temporality, monotonic, quoted(metric.unit), quoted(metric.description)
-            yield "  %d %s " % (i, quoted(metric.name)) + " ".join(words)
+        for i, (name, words, unit, description) in enumerate(block.metrics):
+            yield "  %d %s " % (i, quoted(name)) + " ".join([*words, quoted(unit), quoted(description)])
 
 
 def dump_meta(meta, origins):
@@ -1116,7 +1080,8 @@ def dump_meta(meta, origins):
         yield from ("  %s %s %s" % (name, quoted(key), quoted(value)) for key, value in pairs)
     yield "  policy %d %d" % (meta.max_name_len, meta.max_value_len)
     yield "  planner %d" % meta.planner_version
-    yield "  rows bitpacked" if meta.row_form == BIT_PACKED else "  rows fixedwidth"
+    forms = {FIXED_WIDTH: "fixedwidth", BIT_PACKED: "bitpacked"}
+    yield "  rows %s" % forms.get(meta.row_form, "unknown-%d" % meta.row_form)
 
 
 def dump_table(table, symbols):
@@ -1144,12 +1109,14 @@ def main(arguments):
     for path in arguments[1:]:
         try:
             with open(path, "rb") as file:
-                block = Block(file.read())
+                data = file.read()
             if arguments[0] == "dump":
-                for line in dump(block):
+                for line in dump(Block(data)):
                     sys.stdout.buffer.write(line.encode("utf-8") + b"\n")
-            elif block.unknown_ro_compat:
-                note = "unknown ro_compat bits %#x; only rules of class R were checked" % block.unknown_ro_compat
+                continue
+            unknown = verified(data).unknown_ro_compat
+            if unknown:
+                note = "unknown ro_compat bits %#x; only rules of class R were checked" % unknown
                 print("%s: note: %s" % (path, note), file=sys.stderr)
         except Broken as broken:
             print("%s: %s" % (path, broken), file=sys.stderr)

@@ -1,7 +1,7 @@
-"""Decodes the blocks of zstd frames, written from RFC 8878 for `decoder.py`: packed arenas of FORMAT.md, section 6.
+"""Decodes the blocks of zstd frames, written from RFC 8878 for `decoder.py`: packed sections of ARCHIVE.md.
 
-`decode` takes the bytes after the header of a frame and returns its content. Damage raises `Damaged`. Bits are read from
-slices of a few bytes, so the cost per byte is constant, and some 1,000 times that of the C library.
+`decode` takes the bytes after the header of a frame and returns its content. Damage raises `Damaged`. Bits are read
+from slices of a few bytes, so the cost per byte is constant, and some 1,000 times that of the C library.
 """
 
 MAX_BLOCK_LEN = 1 << 17
@@ -276,7 +276,8 @@ class Decoder:
         must(0 < offset <= len(self.content), "a match before the content")
         must(len(self.content) + length <= min(most, self.limit), "more content than there may be")
         while length > 0:  # what was copied may be copied again
-            piece = self.content[len(self.content) - offset:][:length]
+            start = len(self.content) - offset
+            piece = self.content[start:start + length]
             self.content += piece
             length -= len(piece)
 
