@@ -15,7 +15,7 @@
 //! | `target` | checks of the target before the work |
 //! | `temporary` | temporary files: creation, locks and removal |
 //! | `temporary_name` | names of temporary files |
-//! | `publication` | [`publish`] |
+//! | `publication` | [`publish`], and [`publish_in`] for a file that is named by its content |
 //! | `recovery` | [`recover`], removal of stale temporary files |
 //! | `listing` | [`names_in`], names in a folder, without panics |
 //! | `folder` | [`make_folder`], durable creation of folders |
@@ -76,7 +76,7 @@ pub use file_system::{Disk, FileSystem};
 pub use folder::{MakeFolderError, make_folder};
 pub use listing::names_in;
 pub use lock::{FolderLock, LockError};
-pub use publication::{Candidate, Output, Published, publish};
+pub use publication::{Candidate, Output, Published, publish, publish_in};
 pub use recovery::{Recovered, recover};
 pub use removal::{RemoveError, Removed, remove_files};
 pub use spool::{Contents, ContentsReader, Spool, SpoolError, SpoolStep};

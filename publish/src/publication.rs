@@ -1,4 +1,4 @@
-//! Publication of a file: [`publish`].
+//! Publication of a file: [`publish`] and [`publish_in`].
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -81,44 +81,98 @@ pub fn publish<E>(
     verify: impl FnOnce(&Candidate<'_>) -> Result<(), E>,
 ) -> Result<Published, PublishError<E>> {
     let target = Target::check(target, existing)?;
-    let path = || target.path.to_path_buf();
-    let failed = |step| move |source| PublishError::Io { path: path(), step, source };
-
-    let mut temporary = Temporary::create(system, &target.folder).map_err(failed(Step::Create))?;
+    let mut draft = Draft::create(system, target.path, &target.folder)?;
     if let Some(mode) = &target.mode {
         // Before the content is written: the mode of the replaced file may keep it secret.
-        system.set_mode(&temporary.file, mode.clone()).map_err(failed(Step::SetMode))?;
+        let failed = |source| PublishError::Io { path: target.path.to_path_buf(), step: Step::SetMode, source };
+        system.set_mode(&draft.temporary.file, mode.clone()).map_err(failed)?;
     }
-
-    let written = fill(&temporary, write).map_err(failed(Step::Write))?;
-    system.sync_file(&temporary.file).map_err(failed(Step::SyncFile))?;
-
-    let reopened = system.open(&temporary.path).map_err(failed(Step::Reopen))?;
-    let found = reopened.metadata().map_err(failed(Step::Reopen))?.len();
-    if found != written {
-        return Err(PublishError::LengthDiffers { path: path(), written, found });
-    }
-    let candidate = Candidate { file: &reopened, path: &temporary.path, byte_len: found };
-    verify(&candidate).map_err(|source| PublishError::Unverified { path: path(), source })?;
-
-    match existing {
-        Existing::Refuse => system.rename_new(&temporary.path, target.path),
-        Existing::Replace => system.rename_over(&temporary.path, target.path),
-    }
-    .map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => PublishError::Exists { path: path() },
-        _ => failed(Step::Rename)(source),
-    })?;
-    temporary.set_named();
-    system.sync_folder(&target.folder).map_err(failed(Step::SyncFolder))?;
-    Ok(Published { path: path(), byte_len: found })
+    let ((), written) = draft.fill(target.path, write)?;
+    draft.finish(&target, existing, written, verify)
 }
 
-/// Calls `write` with a buffered writer. Returns the length that the file should have, by the bytes that the system
-/// accepted.
-fn fill(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Output) -> io::Result<()>) -> io::Result<u64> {
+/// Publishes one file whose name is known when it is written, as [`publish`] does: `write` returns the name in the
+/// folder. An existing file is not replaced.
+///
+/// # Errors
+///
+/// Those of [`publish`]. Errors before the name is known have the path of the folder.
+pub fn publish_in<E>(
+    system: &dyn FileSystem,
+    folder: &Path,
+    write: impl FnOnce(&mut dyn Output) -> io::Result<String>,
+    verify: impl FnOnce(&Candidate<'_>) -> Result<(), E>,
+) -> Result<Published, PublishError<E>> {
+    let mut draft = Draft::create(system, folder, folder)?;
+    let (name, written) = draft.fill(folder, write)?;
+    let path = folder.join(name);
+    let target = Target::check(&path, Existing::Refuse)?;
+    draft.finish(&target, Existing::Refuse, written, verify)
+}
+
+/// A file under its temporary name.
+struct Draft<'a> {
+    system: &'a dyn FileSystem,
+    temporary: Temporary<'a>,
+}
+
+impl<'a> Draft<'a> {
+    /// Creates an empty file in the folder. Errors have the path `named`.
+    fn create<E>(system: &'a dyn FileSystem, named: &Path, folder: &Path) -> Result<Self, PublishError<E>> {
+        let failed = |source| PublishError::Io { path: named.to_path_buf(), step: Step::Create, source };
+        Ok(Self { system, temporary: Temporary::create(system, folder).map_err(failed)? })
+    }
+
+    /// Calls `write` with a buffered writer. Returns its result, and the length that the file should have.
+    fn fill<T, E>(
+        &mut self,
+        named: &Path,
+        write: impl FnOnce(&mut dyn Output) -> io::Result<T>,
+    ) -> Result<(T, u64), PublishError<E>> {
+        let failed = |source| PublishError::Io { path: named.to_path_buf(), step: Step::Write, source };
+        fill(&self.temporary, write).map_err(failed)
+    }
+
+    /// Syncs the file, verifies it, and gives it its name.
+    fn finish<E>(
+        mut self,
+        target: &Target<'_>,
+        existing: Existing,
+        written: u64,
+        verify: impl FnOnce(&Candidate<'_>) -> Result<(), E>,
+    ) -> Result<Published, PublishError<E>> {
+        let (system, temporary) = (self.system, &mut self.temporary);
+        let path = || target.path.to_path_buf();
+        let failed = |step| move |source| PublishError::Io { path: path(), step, source };
+        system.sync_file(&temporary.file).map_err(failed(Step::SyncFile))?;
+
+        let reopened = system.open(&temporary.path).map_err(failed(Step::Reopen))?;
+        let found = reopened.metadata().map_err(failed(Step::Reopen))?.len();
+        if found != written {
+            return Err(PublishError::LengthDiffers { path: path(), written, found });
+        }
+        let candidate = Candidate { file: &reopened, path: &temporary.path, byte_len: found };
+        verify(&candidate).map_err(|source| PublishError::Unverified { path: path(), source })?;
+
+        match existing {
+            Existing::Refuse => system.rename_new(&temporary.path, target.path),
+            Existing::Replace => system.rename_over(&temporary.path, target.path),
+        }
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => PublishError::Exists { path: path() },
+            _ => failed(Step::Rename)(source),
+        })?;
+        temporary.set_named();
+        system.sync_folder(&target.folder).map_err(failed(Step::SyncFolder))?;
+        Ok(Published { path: path(), byte_len: found })
+    }
+}
+
+/// Calls `write` with a buffered writer. Returns its result, and the length that the file should have, by the bytes
+/// that the system accepted.
+fn fill<T>(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Output) -> io::Result<T>) -> io::Result<(T, u64)> {
     let mut out = BufWriter::with_capacity(BUFFER_LEN, temporary.writer());
-    write(&mut out)?;
+    let result = write(&mut out)?;
     out.flush()?;
-    Ok(out.get_ref().byte_len())
+    Ok((result, out.get_ref().byte_len()))
 }
