@@ -163,6 +163,12 @@ fn cut_bytes(bytes: &[u8], limit: u32) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(bytes))
 }
 
+/// Returns true for label names that no writer makes: they are reserved (spec, section 12).
+#[must_use]
+pub fn is_reserved_name(name: &str) -> bool {
+    name.starts_with('\0')
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -275,7 +275,7 @@ pub(crate) fn sorted(option: &str, mut pairs: Vec<(String, String)>) -> Result<V
     Ok(pairs)
 }
 
-/// Parses `key=value`, and refuses reserved keys (spec, section 10).
+/// Parses `key=value`, and refuses reserved keys (LIFECYCLE.md, section 2).
 fn annotation(text: &str) -> Result<(String, String), String> {
     let (key, value) = pair(text)?;
     match key.starts_with(RESERVED_PREFIX) {

@@ -89,6 +89,7 @@ impl Summary {
             (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
             (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
             (skipped.series_without_labels, "series without labels", "series without labels"),
+            (skipped.reserved_names, "label with a reserved name", "labels with reserved names"),
         ]);
         if !skipped.is_empty() {
             tell(|out| writeln!(out, "chronoxide-ingest: warning: skipped {skipped}"));
@@ -203,6 +204,7 @@ impl Display for TextSummary<'_> {
                 (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
                 (skipped.series_without_labels, "series without labels", "series without labels"),
                 (skipped.invalid_series, "point or series with invalid text", "points and series with invalid text"),
+                (skipped.reserved_names, "label with a reserved name", "labels with reserved names"),
             ]),
         )
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::policy::is_reserved_name;
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, StoreKeyId, StoreRef};
@@ -378,6 +379,11 @@ impl<B: BlockSink> Assembler<B> {
         if name.is_empty() {
             self.recall.drop_pending();
             self.report.empty_keys += 1;
+            return Ok(());
+        }
+        if is_reserved_name(name) {
+            self.recall.drop_pending();
+            self.report.skipped.reserved_names += 1;
             return Ok(());
         }
         if self.level(level).refuses() {

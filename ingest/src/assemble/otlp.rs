@@ -266,10 +266,10 @@ impl<B: BlockSink> Assembler<B> {
     /// Returns the number of attributes of a level, and a number that increases with each attribute that is counted in
     /// the report, truncated or left out.
     fn list_state(&mut self, level: Level) -> (usize, u64) {
-        let Report { names_cut, values_cut, empty_keys, empty_values, duplicate_keys, .. } = self.report;
+        let Report { names_cut, values_cut, empty_keys, empty_values, duplicate_keys, skipped, .. } = self.report;
         let counts = [empty_values, duplicate_keys].map(|counts| counts.resource + counts.scope + counts.point);
         let attributes = self.level(level);
-        let problems = names_cut + values_cut + empty_keys + counts.into_iter().sum::<u64>();
+        let problems = names_cut + values_cut + empty_keys + skipped.reserved_names + counts.into_iter().sum::<u64>();
         let is_incomplete = attributes.is_overfull || attributes.is_invalid;
         (attributes.list.len(), problems + u64::from(is_incomplete))
     }

@@ -11,6 +11,7 @@ use super::error::AssembleError;
 use super::input_labels::add_missing;
 use super::untranslated::Untranslated;
 use crate::otlp::Level;
+use chronoxide_format::policy::is_reserved_name;
 
 const SERVICE_NAME: &str = "service.name";
 const SERVICE_NAMESPACE: &str = "service.namespace";
@@ -24,7 +25,7 @@ const TARGET_INFO: MetricMetadata<'static> = MetricMetadata {
     name: "target_info",
     metric_type: MetricType::Gauge,
     temporality: chronoxide_format::metadata::Temporality::Unspecified,
-    is_monotonic: false,
+    monotonicity: chronoxide_format::metadata::Monotonicity::NotMonotonic,
     unit: "",
     description: "Target metadata",
 };
@@ -39,6 +40,10 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn put_attribute(&mut self, level: Level, key: &str, value: &str) {
         if key.is_empty() {
             self.report.empty_keys += 1;
+            return;
+        }
+        if is_reserved_name(key) {
+            self.report.skipped.reserved_names += 1;
             return;
         }
         if value.is_empty() {

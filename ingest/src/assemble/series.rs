@@ -9,6 +9,7 @@ use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
 use crate::series::{KnownLabels, SeriesSink};
+use chronoxide_format::policy::is_reserved_name;
 
 /// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
@@ -52,7 +53,8 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         value: &str,
     ) -> Result<(), AssembleError> {
         let cut = self.report.names_cut + self.report.values_cut;
-        let is_cached = !name.is_empty() && !value.is_empty() && !self.options.type_and_unit_labels;
+        let is_label = !name.is_empty() && !is_reserved_name(name) && !value.is_empty();
+        let is_cached = is_label && !self.options.type_and_unit_labels;
         let Some(number) = number.filter(|_| is_cached) else { return self.label(name, value) };
         if self.point.refuses() {
             return Ok(());

@@ -110,6 +110,22 @@ fn an_empty_value_is_no_label_and_hides_what_it_shadows() {
     assert_eq!((report.empty_keys, report.shadowed.by_point), (1, 1));
 }
 
+/// The format reserves names that begin with U+0000: series are kept without such labels, and nothing is lost in
+/// silence.
+#[test]
+fn reserved_names_are_dropped_and_counted() {
+    let assembler = collected(&[
+        r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"\u0000r","value":{"stringValue":"x"}},{"key":"a\u0000","value":{"stringValue":"r"}}]},
+        "scopeMetrics":[{"metrics":[{"name":"m","gauge":{"dataPoints":[
+            {"attributes":[{"key":"\u0000","value":{"stringValue":"y"}},{"key":"b","value":{"stringValue":"p"}}]},
+            {"attributes":[{"key":"\u0000","value":{"stringValue":"y"}},{"key":"b","value":{"stringValue":"q"}}]}]}}]}]}]}"#,
+    ]);
+    assert_eq!(series(&assembler), ["__name__=m a\0=r b=p", "__name__=m a\0=r b=q"]);
+    let report = assembler.report();
+    assert_eq!(report.skipped, Skipped { reserved_names: 3, ..Skipped::default() });
+    assert!(report.is_partial(true));
+}
+
 #[test]
 fn long_names_and_values_are_cut_and_may_meet() {
     let long = "n".repeat(1_025);
