@@ -1,7 +1,7 @@
 //! Blocks in folders and object stores.
 //!
 //! A [`Location`] is a folder, or a prefix of a bucket (`s3://`, `gs://`, `az://`). A [`Listing`] tells its blocks and
-//! which of them are live, from two ranged reads per block or from a [`Manifest`]. A [`Cache`] keeps blocks as files,
+//! which of them are live, from a ranged read per block or from a [`Manifest`]. A [`Cache`] keeps blocks as files,
 //! which the reader maps; a [`SparseBlock`] reads only the chunks that a query needs. All calls wait: the asynchronous
 //! code of the client stays inside this crate.
 //!

@@ -8,7 +8,7 @@ use chronoxide_reader::{BlockId, is_block_name};
 
 use crate::facts::Facts;
 use crate::manifest::Manifest;
-use crate::sparse::{Opening, SparseBlock};
+use crate::sparse::{Opening, SparseBlock, facts_of_head};
 use crate::storage::{Object, RangedRead};
 use crate::{Location, StoreError};
 
@@ -168,7 +168,7 @@ impl Listing {
     }
 
     /// Reads blocks of the listing that may be known from the manifest alone, and returns the keys of those that state
-    /// something else: two ranged reads per block.
+    /// something else: a ranged read per block.
     ///
     /// # Errors
     /// A block cannot be read now.
@@ -222,7 +222,7 @@ fn read_facts(
         }
     }
     let request =
-        |object: &&Object| RangedRead { key: object.key.clone(), ranges: Opening::SHORT.ranges(object.byte_len) };
+        |object: &&Object| RangedRead { key: object.key.clone(), ranges: vec![Opening::facts(object.byte_len)] };
     let requests: Vec<RangedRead> = unknown.iter().map(request).collect();
     let (mut done, mut is_missing, mut failed) = (0, false, None);
     location.read_ranges(requests, &mut |place, read| {
@@ -242,10 +242,8 @@ fn read_facts(
 }
 
 fn facts_of(location: &Location, object: &Object, read: Vec<bytes::Bytes>) -> Result<Facts, StoreError> {
-    let from_reads = |read| SparseBlock::from_reads(location, object, Opening::SHORT, read)?.facts();
-    match from_reads(read) {
-        // Perhaps it was damaged on the way, in its header.
-        Err(StoreError::Block { .. }) => SparseBlock::open(location, object)?.facts(),
-        facts => facts,
+    match read.first().and_then(|head| facts_of_head(object, head)) {
+        Some(facts) => Ok(facts),
+        None => SparseBlock::open(location, object)?.facts(),
     }
 }

@@ -14,7 +14,7 @@ use crate::{Location, StoreError};
 pub const MANIFEST_KEY: &str = "chronoxide-manifest.json";
 
 /// Version of the manifest that this crate reads and writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Facts of the blocks of a location, so that they are listed without reading each of them.
 ///

@@ -25,6 +25,11 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
+    /// Returns the range that states the facts of a block: it has what [`Opening::SHORT`] has of its beginning.
+    pub(crate) fn facts(byte_len: u64) -> Range<u64> {
+        0..Self::SHORT.head_len.min(byte_len)
+    }
+
     /// Has the header, the directory, the meta section and the catalogue of most blocks.
     pub(crate) const SHORT: Self = Self { head_len: 64 << 10, tail_len: 16 << 10 };
     /// Has the names of the labels too, of most blocks of up to a million series.
@@ -166,17 +171,10 @@ impl SparseBlock {
         }
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
         let too_long = || StoreError::TooLong { object: location.name(&object.key), byte_len: object.byte_len };
-        // An allocation that fails would end the process.
-        if object.byte_len > MAX_LEN {
-            return Err(too_long());
-        }
-        let byte_len = usize::try_from(object.byte_len).map_err(|_| too_long())?;
-        Vec::<u8>::new().try_reserve_exact(byte_len).map_err(|_| too_long())?;
         let mut block = Self {
             location: location.clone(),
             object: object.clone(),
-            // Zero pages that are never written take no memory.
-            bytes: vec![0; byte_len],
+            bytes: zeros(object.byte_len).ok_or_else(too_long)?,
             is_read: vec![false; chunks],
             are_zeros_read: false,
             read_twice: BTreeSet::new(),
@@ -338,7 +336,7 @@ impl SparseBlock {
             let (start, len) = (entry.offset.get(), entry.length.get());
             match kind {
                 SectionKind::Meta | SectionKind::Catalogue => ranges.push(start..start.saturating_add(len)),
-                SectionKind::Symbols | SectionKind::PackedArena => {
+                SectionKind::Symbols | SectionKind::PackedArena | SectionKind::PackedMetricMetadata => {
                     ranges.push(start..start.saturating_add(len.min(64)))
                 }
                 _ => {}
@@ -428,6 +426,39 @@ fn read_ranges(location: &Location, object: &Object, ranges: Vec<Range<u64>>) ->
         false
     });
     read
+}
+
+/// Returns a block of zeros of this length. Zero pages that are never written take no memory. Returns `None` if it is
+/// too long: an allocation that fails would end the process.
+fn zeros(byte_len: u64) -> Option<Vec<u8>> {
+    let len = usize::try_from(byte_len).ok().filter(|_| byte_len <= MAX_LEN)?;
+    Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    Some(vec![0; len])
+}
+
+/// Returns what a block says about itself, from its beginning. Returns `None` if more of it must be read: for damage,
+/// for an archive, whose lengths stand further behind, and if the catalogue is long.
+///
+/// The front has a checksum of its own. The counts come from the catalogue, whose checksums stand at the end of the
+/// file: they are estimates, and are read without.
+pub(crate) fn facts_of_head(object: &Object, head: &[u8]) -> Option<Facts> {
+    let (header, _) = Header::ref_from_prefix(head).ok()?;
+    if header.magic != MAGIC || header.file_len.get() != object.byte_len {
+        return None;
+    }
+    let mut bytes = zeros(object.byte_len)?;
+    bytes.get_mut(..head.len())?.copy_from_slice(head);
+    let frame = Frame::parse(&bytes).ok()?;
+    let view = BlockView::with_frame(&bytes, &frame, None);
+    let is_read = |section: chronoxide_format::view::Section| {
+        let needed = match section.known() {
+            Some(SectionKind::Catalogue) => section.length,
+            Some(SectionKind::Symbols | SectionKind::PackedArena | SectionKind::PackedMetricMetadata) => 64,
+            _ => 0,
+        };
+        needed == 0 || section.offset.saturating_add(needed.min(section.length)) <= head.len() as u64
+    };
+    if view.sections().all(is_read) { Facts::from_view(&view).ok() } else { None }
 }
 
 /// Returns the entries of the directory, as far as they were read. [`Frame::parse`] checks them.
