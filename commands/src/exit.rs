@@ -156,7 +156,7 @@ impl HasExit for ReportError {
             Self::Inspect(error) => error.exit(),
             Self::Merge(error) | Self::Input { error, .. } => match error {
                 CompactError::Input { source, .. } => source.exit(),
-                CompactError::UnknownFeatures { .. } => Exit::Unsupported,
+                CompactError::ReadOnly { .. } => Exit::Unsupported,
                 CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
                 _ => Exit::Usage,
             },

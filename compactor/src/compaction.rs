@@ -1,12 +1,13 @@
 //! Compactions: from open blocks to published blocks.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Cursor};
 use std::path::Path;
 
 use chronoxide_format::remap::{RemapError, RemapView};
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Published, Spool, publish};
+use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, Output, PublishError, Published, Spool, publish};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
@@ -147,14 +148,15 @@ impl Compaction<'_> {
         let mut block = Vec::new();
         let summary = self.merge_to_drafts(&mut spool, |_, draft| {
             let mut out = Cursor::new(Vec::new());
-            draft.write_to(&mut out)?;
+            let id = draft.write_to(&mut out)?;
             block = out.into_inner();
-            Ok::<(), CompactError>(())
+            Ok::<BlockId, CompactError>(id)
         })?;
         Ok(Compacted { block, summary })
     }
 
-    /// Merges the inputs and hands each output to `publish`, with its number. Merged rows wait in the spool; symbols,
+    /// Merges the inputs and hands each output to `publish`, with its number. It returns the id of the block that it
+    /// wrote. Merged rows wait in the spool; symbols,
     /// dictionaries, shared tables and lists are held in memory.
     ///
     /// Every input is verified before it is used. Before the first output, series of inputs, outputs, duplicates and
@@ -166,7 +168,7 @@ impl Compaction<'_> {
     pub fn merge_to_drafts<E: From<CompactError>>(
         &self,
         spool: &mut Spool<'_>,
-        publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+        publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>,
     ) -> Result<Summary, E> {
         run(self.inputs, self.options, spool, self.planned_series, self.observer, Some(publish), None)
     }
@@ -182,7 +184,7 @@ impl Compaction<'_> {
     pub fn merge_to_drafts_with_remaps<E: From<CompactError>>(
         &self,
         spool: &mut Spool<'_>,
-        publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+        publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>,
         mut publish_remap: impl FnMut(usize, Vec<u8>) -> Result<(), E>,
     ) -> Result<Summary, E> {
         run(
@@ -201,7 +203,7 @@ impl Compaction<'_> {
     /// # Errors
     /// As [`merge_to_drafts`](Self::merge_to_drafts).
     pub fn count(&self, spool: &mut Spool<'_>) -> Result<Summary, CompactError> {
-        type Publish = fn(u32, Draft<'_>) -> Result<(), CompactError>;
+        type Publish = fn(u32, Draft<'_>) -> Result<BlockId, CompactError>;
         run(self.inputs, self.options, spool, self.planned_series, self.observer, None::<Publish>, None)
     }
 
@@ -237,14 +239,14 @@ impl Compaction<'_> {
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let mut published = None;
         let summary = self.run(parent.unwrap_or(Path::new(".")), |_, draft| {
-            let planned = planned(draft);
-            let expected = planned.id;
+            let written = Cell::new(BlockId::default());
+            let write = |mut out: &mut dyn Output| draft.write_to(&mut out).map(|id| written.set(id));
             let check = |candidate: &Candidate<'_>| match verify(candidate.path()).map_err(Refused::Verify)?.id {
-                found if found == expected => Ok(()),
-                found => Err(Refused::OtherBlock { expected, found }),
+                found if found == written.get() => Ok(()),
+                found => Err(Refused::OtherBlock { expected: written.get(), found }),
             };
-            published = Some(publish(self.system, target, existing, planned.write, check)?);
-            Ok(())
+            published = Some(publish(self.system, target, existing, write, check)?);
+            Ok(written.get())
         })?;
         // Without shards and a maximum of series there is one output.
         let published = published.ok_or_else(|| CompactError::Write(io::Error::other("there was no output")))?;
@@ -263,7 +265,7 @@ impl Compaction<'_> {
     fn run<E>(
         &self,
         scratch_folder: &Path,
-        publish: impl FnMut(u32, Draft<'_>) -> Result<(), CompactionError<E>>,
+        publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, CompactionError<E>>,
     ) -> Result<Summary, CompactionError<E>> {
         let mut spool = Spool::new(self.system, scratch_folder, self.scratch_memory);
         let summary = match self.remaps {
@@ -310,6 +312,6 @@ pub enum RemapRefused {
 }
 
 fn planned(draft: Draft<'_>) -> Planned<'_> {
-    let (id, byte_len) = (draft.block_id(), Some(draft.byte_len()));
-    Planned { id, byte_len, write: Box::new(move |mut out| draft.write_to(&mut out)) }
+    let byte_len = Some(draft.byte_len());
+    Planned { byte_len, write: Box::new(move |mut out| draft.write_to(&mut out)) }
 }

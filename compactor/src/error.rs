@@ -2,6 +2,7 @@
 
 use chronoxide_format::Error;
 use chronoxide_format::remap::RemapBuildError;
+use chronoxide_format::view::ReadOnly;
 use chronoxide_format::write::BuildError;
 use chronoxide_publish::SpoolError;
 use chronoxide_text::human;
@@ -18,13 +19,13 @@ pub enum CompactError {
         /// The broken rule.
         source: Error,
     },
-    /// An input has unknown features without which it cannot be rewritten.
-    #[error("{}: {}", nth(*input), Self::unknown_features(*bits))]
-    UnknownFeatures {
+    /// An input must not be replaced by this version.
+    #[error("{}: {}", nth(*input), Self::read_only(*reason))]
+    ReadOnly {
         /// Number of the input.
         input: usize,
-        /// Unknown bits of `ro_compat`.
-        bits: u32,
+        /// Feature or section that this version does not know.
+        reason: ReadOnly,
     },
     /// Two inputs differ where they must be equal.
     #[error("{}: {}", nth(*input), Self::difference(what))]
@@ -103,9 +104,7 @@ impl CompactError {
     #[must_use]
     pub const fn input(&self) -> Option<usize> {
         match self {
-            Self::Input { input, .. } | Self::UnknownFeatures { input, .. } | Self::Differs { input, .. } => {
-                Some(*input)
-            }
+            Self::Input { input, .. } | Self::ReadOnly { input, .. } | Self::Differs { input, .. } => Some(*input),
             _ => None,
         }
     }
@@ -115,14 +114,14 @@ impl CompactError {
     pub fn reason(&self) -> String {
         match self {
             Self::Input { source, .. } => source.to_string(),
-            Self::UnknownFeatures { bits, .. } => Self::unknown_features(*bits),
+            Self::ReadOnly { reason, .. } => Self::read_only(*reason),
             Self::Differs { what, .. } => Self::difference(what),
             other => other.to_string(),
         }
     }
 
-    fn unknown_features(bits: u32) -> String {
-        format!("unknown features: ro_compat bits {bits:#x}")
+    fn read_only(reason: ReadOnly) -> String {
+        format!("read-only: {reason}")
     }
 
     fn difference(what: &str) -> String {

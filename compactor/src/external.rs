@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::policy::{LabelPolicy, is_reserved_name};
 use chronoxide_format::view::Meta;
 
 use crate::merge::Vocabulary;
@@ -43,7 +43,7 @@ impl Lifted {
     /// Lifts the external labels of each input if the options ask for it.
     ///
     /// # Errors
-    /// A label is longer than the label policy of the blocks allows.
+    /// A label is longer than the label policy of the blocks allows, or its name is reserved.
     pub(crate) fn new(
         external_labels: Vec<Vec<(String, String)>>,
         policy: LabelPolicy,
@@ -57,6 +57,10 @@ impl Lifted {
         let is_too_long = |(name, value): &(String, String)| name.len() > max_name_len || value.len() > max_value_len;
         if by_input.iter().flatten().any(is_too_long) {
             let what = "an external label is longer than the label policy of the blocks allows, and cannot become a label of series";
+            return Err(CompactError::Options { what });
+        }
+        if by_input.iter().flatten().any(|(name, _)| is_reserved_name(name)) {
+            let what = "an external label has a name that begins with U+0000, which is reserved: it cannot become a label of series";
             return Err(CompactError::Options { what });
         }
         Ok(Self { by_input })

@@ -45,6 +45,8 @@ const SAMPLED: u64 = 40;
 const METRIC: u64 = 256;
 /// Memory per byte of metric metadata: copied, kept as text, and written.
 const METRIC_TEXT: u64 = 4;
+/// Memory per byte of metric metadata that were not decoded, for their rows, which are not known: one in 16 bytes.
+const PACKED_METRIC: u64 = METRIC / 16;
 /// Memory of rows that are being merged, and of the program.
 const WORK: u64 = 96 << 20;
 
@@ -196,12 +198,12 @@ pub(crate) fn fixed(
     Ok(bytes.saturating_add(planned))
 }
 
-/// Returns the bytes of all packed arenas, decoded.
-pub(crate) fn packed_arenas(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+/// Returns the bytes of all packed sections, decoded.
+pub(crate) fn packed_content(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     let mut bytes = 0_u64;
     for (input, view) in inputs.iter().enumerate() {
-        let packed = view.packed_arena().map_err(|source| CompactError::Input { input, source })?;
-        bytes = bytes.saturating_add(packed.map_or(0, |packed| packed.arena_len()));
+        let packed = view.packed().map_err(|source| CompactError::Input { input, source })?;
+        bytes = bytes.saturating_add(packed.map_or(0, |packed| packed.content_len()));
     }
     Ok(bytes)
 }
@@ -248,12 +250,21 @@ fn inner_tables<'v>(view: &'v BlockView<'v>) -> impl Iterator<Item = chronoxide_
 
 fn of_input(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format::Result<u64> {
     // The view of an archive need not be decoded.
-    let packed_len = view.packed_arena()?.map(|packed| packed.arena_len());
+    let packed_len = view.packed()?.map(|packed| packed.arena_len());
     let arena_len = packed_len.unwrap_or(view.symbols().arena().len() as u64);
     // The decoded arena of an archive; the frame and the section of an archive to write.
     let mut bytes = arena_len * (u64::from(packed_len.is_some()) + 2 * u64::from(options.archive));
+    // Sections that may be carried: copied from the input, and held until they are written.
+    for section in view.unknown_sections() {
+        bytes = bytes.saturating_add(section.length.saturating_mul(2));
+    }
+    let packed_metrics = view.packed()?.map_or(0, |packed| packed.metrics_len());
     let metrics = view.sections().find(|section| section.known() == Some(SectionKind::MetricMetadata));
-    bytes += metrics.map_or(0, |section| section.length.saturating_mul(METRIC_TEXT));
+    let metrics_len = metrics.map_or(packed_metrics, |section| section.length);
+    bytes += metrics_len.saturating_mul(METRIC_TEXT);
+    if view.is_packed() && packed_metrics > 0 {
+        return Ok(bytes.saturating_add(metrics_len.saturating_mul(PACKED_METRIC)));
+    }
     for row in view.metric_metadata()?.iter() {
         // Rows share texts in the block, but not in memory.
         let row = row?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronoxide_format::PLAN_KEY;
 use chronoxide_format::identity::{BlockId, job_id};
 use chronoxide_format::metadata::MetricSet;
+use chronoxide_format::shard::SHARD_KEY;
 use chronoxide_format::view::{BlockView, Job, Meta, OwnedMeta, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
@@ -74,8 +75,8 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
                 rewritings.insert(value.to_owned());
                 continue;
             }
-            if key == PLAN_KEY {
-                // The output has another plan.
+            if [PLAN_KEY, SHARD_KEY].contains(&key) {
+                // The output has another plan, and may have series of other shards.
                 continue;
             }
             let known = *pairs.entry(key).or_insert(value);

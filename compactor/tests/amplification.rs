@@ -12,7 +12,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::{BlockMeta, BuildError};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
-use chronoxide_reader::{Block, Checks, OpenError};
+use chronoxide_reader::{Block, BlockId, Checks, OpenError};
 use chronoxide_testkit::allocation::{Counting, measure_process};
 use chronoxide_testkit::archive::undecodable;
 use chronoxide_testkit::product::{product, product_of};
@@ -114,7 +114,7 @@ fn more_series_than_a_block_can_have_are_refused_or_cut_into_blocks() {
     let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
     let publish = |_, draft: Draft<'_>| {
         outputs.push(draft.series_count());
-        Ok::<(), CompactError>(())
+        Ok::<_, CompactError>(BlockId::default())
     };
     let summary = Compaction::new(&views, &options).merge_to_drafts(&mut spool, publish).unwrap();
     assert_eq!(outputs.iter().sum::<u64>(), 2 * u64::from(count) * u64::from(count));

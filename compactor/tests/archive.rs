@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::layout::{PACKED_ARENA, RowForm, SectionKind};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, OwnedMetricMetadata};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{Error, Rule, SeriesRef};
@@ -76,12 +77,12 @@ fn symbols_of_an_archive_that_was_not_decoded_are_an_error() {
         // Counts need no symbols.
         assert_eq!(view.series_count(), Ok(golden.series.len() as u32));
         assert_eq!(view.meta().unwrap().series_count(), golden.series.len() as u64);
-        let packed = view.packed_arena().unwrap().unwrap();
+        let packed = view.packed().unwrap().unwrap();
         assert_eq!(
             packed.arena_len(),
             BlockView::open(&unpacked(&golden.bytes)).unwrap().symbols().arena().len() as u64
         );
-        assert!(packed.section_len() < golden.bytes.len() as u64);
+        assert!(packed.arena_section_len() < golden.bytes.len() as u64);
     }
     let empty = archives().into_iter().find(|golden| golden.series.is_empty()).unwrap();
     assert_eq!(BlockView::open(&empty.bytes).unwrap().verify().map(|_| ()), Err(Error::PackedArena));
@@ -111,7 +112,65 @@ fn lazy_eager_and_no_checks_give_the_same_series() {
             }
         }
     }
-    assert_eq!(cases, 5 * 3 * 4);
+    assert_eq!(cases, 6 * 3 * 4);
+}
+
+/// Metadata of metrics with long descriptions, as sources give them.
+fn described(count: u32) -> Vec<OwnedMetricMetadata> {
+    let description = |metric| format!("Time that a request waits in queue {metric}, from its arrival on, in seconds.");
+    let of_metric = |metric| {
+        let (name, description) = (format!("queue_{metric}_wait_seconds"), description(metric));
+        let gauge = MetricMetadata { metric_type: MetricType::Gauge, unit: "s", ..MetricMetadata::default() };
+        OwnedMetricMetadata::from(MetricMetadata { name: &name, description: &description, ..gauge })
+    };
+    (0..count).map(of_metric).collect()
+}
+
+#[test]
+fn archives_pack_metric_metadata_and_merges_keep_them() {
+    let metrics = described(200);
+    let of = |metrics: &[OwnedMetricMetadata], meta: BlockMeta| {
+        let series = random_series(20, &mut Random::new(metrics.len() as u64));
+        let metrics = metrics.iter().map(OwnedMetricMetadata::borrowed).collect();
+        build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta { metrics, ..meta }).unwrap()
+    };
+    let section = |block: &[u8], kind| {
+        let view = BlockView::open(block).unwrap();
+        view.sections().find(|section| section.known() == Some(kind)).map(|section| section.length)
+    };
+    let (packed, unpacked) = (of(&metrics, archive()), of(&metrics, plain()));
+    let packed_len = section(&packed, SectionKind::PackedMetricMetadata).expect("they are packed");
+    let plain_len = section(&unpacked, SectionKind::MetricMetadata).expect("they are not packed");
+    assert!(packed_len * 5 < plain_len, "{packed_len} of {plain_len} bytes");
+    assert_eq!(section(&packed, SectionKind::MetricMetadata), None);
+    // A frame that is not smaller is not used.
+    assert_eq!(section(&of(&metrics[..1], archive()), SectionKind::PackedMetricMetadata), None);
+
+    let block = Block::from_vec_packed(packed.clone(), Checks::Lazy).unwrap();
+    assert_eq!(block.view().metric_metadata().map(|_| ()), Err(Error::PackedArena));
+    block.unpack().unwrap();
+    let rows = |view: &BlockView<'_>| -> Vec<OwnedMetricMetadata> {
+        view.metric_metadata().unwrap().iter().map(|row| row.unwrap().into()).collect()
+    };
+    let mut sorted = metrics.clone();
+    sorted.sort();
+    assert_eq!(rows(&block.view()), sorted);
+    block.verify().unwrap();
+
+    let other = of(&described(250)[150..], plain());
+    let other = Block::from_vec(other, Checks::Lazy).unwrap();
+    for archive in [true, false] {
+        let options = CompactOptions { archive, ..CompactOptions::default() };
+        let views = [*block.view(), *other.view()];
+        let merged = Compaction::new(&views, &options).merge_to_memory().unwrap().block;
+        assert_eq!(section(&merged, SectionKind::PackedMetricMetadata).is_some(), archive);
+        let mut content = Vec::new();
+        let view = BlockView::open_unpacked(&merged, &mut content).unwrap();
+        view.verify().unwrap();
+        let mut expected = described(250);
+        expected.sort();
+        assert_eq!(rows(&view), expected);
+    }
 }
 
 #[test]
@@ -151,7 +210,7 @@ fn an_archive_that_cannot_be_decoded_can_be_mapped() {
     // SAFETY: the file lies in a folder of this test, and nothing changes it.
     let (block, usage) = measure(|| unsafe { Block::map_packed(&path, Checks::Eager) }.unwrap());
     assert!(usage.peak < 4096, "{usage:?}");
-    assert!(block.view().packed_arena().unwrap().unwrap().arena_len() >= 12 << 20);
+    assert!(block.view().packed().unwrap().unwrap().arena_len() >= 12 << 20);
     assert_eq!(block.unpack().map_err(|error| error.rule()), Err(Rule::PackedFrame));
     assert!(block.view().is_packed());
 }

@@ -23,7 +23,7 @@ fn input(number: usize) -> Vec<u8> {
     let metric = MetricMetadata {
         name: "requests",
         metric_type: MetricType::Sum,
-        is_monotonic: true,
+        monotonicity: true.into(),
         unit: "1",
         description: &description,
         ..MetricMetadata::default()
@@ -99,9 +99,9 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
                     &mut spool,
                     |_, draft| {
                         let mut out = std::io::Cursor::new(Vec::new());
-                        draft.write_to(&mut out)?;
+                        let id = draft.write_to(&mut out)?;
                         merged.push(out.into_inner());
-                        Ok::<(), chronoxide_compactor::CompactError>(())
+                        Ok::<_, chronoxide_compactor::CompactError>(id)
                     },
                 )
             });

@@ -266,7 +266,7 @@ fn try_case(number: usize, case: &Case, companions: &[Vec<u8>]) -> Outcome {
                     Outcome::Refused(error.rule())
                 }
                 // Features are looked at before damage is.
-                (CompactError::UnknownFeatures { input, .. }, _) => {
+                (CompactError::ReadOnly { input, .. }, _) => {
                     assert_eq!(input, place, "{}", case.kind);
                     Outcome::Differs
                 }

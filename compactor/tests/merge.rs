@@ -124,7 +124,7 @@ proptest! {
             let view = BlockView::open(&merged.block).unwrap();
             let verified = view.verify().unwrap();
             prop_assert_eq!(verified.series_count, union.len() as u64);
-            prop_assert_eq!(view.row_form(), way.layout().row_form());
+            prop_assert_eq!(view.row_form(), Some(way.layout().row_form()));
             prop_assert_eq!(&content(&merged.block), &union);
             let summary = &merged.summary;
             prop_assert_eq!((summary.series_in, summary.series_out), (series_in as u64, union.len() as u64));
@@ -298,7 +298,7 @@ fn what_inputs_say_of_themselves_is_united() {
 fn metric_metadata_are_united_each_once() {
     let up = MetricMetadata { name: "up", metric_type: MetricType::Gauge, ..MetricMetadata::default() };
     let described = MetricMetadata { description: "Whether it is up.", ..up };
-    let sum = MetricMetadata { name: "requests", metric_type: MetricType::Sum, is_monotonic: true, ..up };
+    let sum = MetricMetadata { name: "requests", metric_type: MetricType::Sum, monotonicity: true.into(), ..up };
     let mut random = Random::new(3);
     let mut block = |metrics: &[MetricMetadata<'_>]| {
         let metrics = metrics.iter().copied().collect();

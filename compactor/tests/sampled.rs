@@ -151,9 +151,9 @@ fn dropped_series_are_not_sampled_and_shards_share_a_plan() {
     let mut outputs = Vec::new();
     let publish = |_, draft: chronoxide_compactor::Draft<'_>| {
         let mut out = Cursor::new(Vec::new());
-        draft.write_to(&mut out)?;
+        let id = draft.write_to(&mut out)?;
         outputs.push(out.into_inner());
-        Ok::<(), CompactError>(())
+        Ok::<_, CompactError>(id)
     };
     compaction.merge_to_drafts(&mut spool, publish).unwrap();
     let mut kept = pods(0..PODS, 0..POINTS);

@@ -33,7 +33,7 @@ fn block(number: u8, time: Option<TimeRange>) -> Description {
         job: None,
         external_labels: Vec::new(),
         policy: LabelPolicy::NONE,
-        unknown_ro_compat: 0,
+        read_only: None,
         layout: Layout::Factored,
     }
 }

@@ -1,11 +1,12 @@
 //! Metric metadata of a block, one line per row.
 
+use std::fmt;
 use std::io::Write;
 
-use chronoxide_format::metadata::{MetricMetadata, Temporality};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use chronoxide_format::view::BlockView;
 use chronoxide_text::escape::Escaped;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::DumpError;
 
@@ -14,12 +15,17 @@ use crate::DumpError;
 pub struct MetricEntry<'v> {
     /// The name.
     pub name: &'v str,
-    /// The word of the spec for the type (its section 10).
-    pub metric_type: &'static str,
+    /// The word of the spec for the type (METRICS.md).
+    #[serde(serialize_with = "as_text")]
+    pub metric_type: MetricType,
     /// The word of the spec for the temporality.
-    pub temporality: &'static str,
-    /// True if values only grow.
+    #[serde(serialize_with = "as_text")]
+    pub temporality: Temporality,
+    /// True if values are known only to grow.
     pub monotonic: bool,
+    /// The word of the spec for monotonicity.
+    #[serde(skip)]
+    pub monotonicity: Monotonicity,
     /// Unit; absent if unknown.
     pub unit: &'v str,
     /// Description; absent if unknown.
@@ -28,17 +34,21 @@ pub struct MetricEntry<'v> {
 
 impl<'v> From<MetricMetadata<'v>> for MetricEntry<'v> {
     fn from(metadata: MetricMetadata<'v>) -> Self {
-        let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
-        let (metric_type, temporality) = (metric_type.name(), temporality.name());
-        Self { name, metric_type, temporality, monotonic: is_monotonic, unit, description }
+        let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = metadata;
+        Self {
+            name,
+            metric_type,
+            temporality,
+            monotonic: monotonicity == Monotonicity::Monotonic,
+            monotonicity,
+            unit,
+            description,
+        }
     }
 }
 
-impl MetricEntry<'_> {
-    /// Returns the word of the spec for monotonicity.
-    pub(crate) const fn monotonicity(&self) -> &'static str {
-        if self.monotonic { "monotonic" } else { "not-monotonic" }
-    }
+fn as_text<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// Writes the metadata of all metrics of a block, or of the metric with one name: one line per row, as words or as a
@@ -70,13 +80,13 @@ pub fn write_metrics(
 }
 
 fn words(metadata: &MetricMetadata<'_>, out: &mut dyn Write) -> Result<(), DumpError> {
-    let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = *metadata;
-    write!(out, "{} {}", Escaped(name), metric_type.name())?;
+    let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = *metadata;
+    write!(out, "{} {}", Escaped(name), metric_type)?;
     if temporality != Temporality::Unspecified {
-        write!(out, " {}", temporality.name())?;
+        write!(out, " {temporality}")?;
     }
-    if is_monotonic {
-        write!(out, " monotonic")?;
+    if monotonicity != Monotonicity::NotMonotonic {
+        write!(out, " {monotonicity}")?;
     }
     for (what, text) in [("unit", unit), ("description", description)] {
         if !text.is_empty() {

@@ -121,7 +121,7 @@ impl Summary {
             values: keys.iter().map(|key| u64::from(key.values)).sum(),
             symbols: view.symbols().count(),
             symbol_bytes: view.symbols().arena().len() as u64,
-            packed_symbol_bytes: view.packed_arena()?.map(|packed| packed.section_len()),
+            packed_symbol_bytes: view.packed()?.map(|packed| packed.arena_section_len()),
             inner_tables: view.table_count().saturating_sub(view.key_count()).saturating_sub(view.keyset_count()),
             list_pools: view.pool_count(),
             metric_metadata: view.metric_metadata()?.len(),

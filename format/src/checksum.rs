@@ -9,6 +9,7 @@ use zerocopy::byteorder::little_endian::U32;
 use crate::error::{Place, corrupt};
 use crate::identity::BlockId;
 use crate::layout::CHUNK_LEN;
+use crate::number::length;
 use crate::{Corruption, Error, Result, Rule};
 
 /// Returns the CRC-32/ISO-HDLC of `data`.
@@ -17,12 +18,12 @@ pub fn crc(data: &[u8]) -> u32 {
     crc32fast::hash(data)
 }
 
-/// Returns the checksum of a block's directory.
+/// Returns the checksum of a block's directory and its first section, one after the other.
 #[must_use]
-pub fn directory_checksum(block: BlockId, directory: &[u8]) -> u32 {
+pub fn front_checksum(block: BlockId, directory_and_meta: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&block.0);
-    hasher.update(directory);
+    hasher.update(directory_and_meta);
     hasher.finalize()
 }
 
@@ -47,6 +48,13 @@ impl Owner {
     /// Returns the checksum of chunk `chunk` of the file.
     #[must_use]
     pub fn chunk_checksum(&self, chunk: u64, data: &[u8]) -> u32 {
+        let mut hasher = self.hasher();
+        hasher.update(&chunk.to_le_bytes());
+        hasher.update(data);
+        hasher.finalize()
+    }
+
+    fn hasher(&self) -> Hasher {
         let mut hasher = Hasher::new();
         match self {
             Self::Block(id) => hasher.update(&id.0),
@@ -55,9 +63,7 @@ impl Owner {
                 hasher.update(job);
             }
         }
-        hasher.update(&chunk.to_le_bytes());
-        hasher.update(data);
-        hasher.finalize()
+        hasher
     }
 
     /// Returns the checksum of the checks.
@@ -67,11 +73,35 @@ impl Owner {
     }
 }
 
+/// The checksum of a chunk whose owner is not known yet: the id of a block follows from all of its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenChecksum {
+    crc: u32,
+    len: u64,
+}
+
+impl OpenChecksum {
+    /// Hashes the bytes of chunk `chunk`.
+    pub(crate) fn new(chunk: u64, data: &[u8]) -> Self {
+        let mut hasher = Hasher::new();
+        hasher.update(&chunk.to_le_bytes());
+        hasher.update(data);
+        Self { crc: hasher.finalize(), len: 8 + length(data.len()) }
+    }
+
+    /// Returns the checksum of the owner's chunk: the one that [`Owner::chunk_checksum`] returns.
+    pub(crate) fn for_owner(self, owner: &Owner) -> u32 {
+        let mut hasher = owner.hasher();
+        hasher.combine(&Hasher::new_with_initial_len(self.crc, self.len));
+        hasher.finalize()
+    }
+}
+
 /// The grid of chunks of a file: the bytes from `front` to `end`, cut where the position in the file is a multiple of
 /// [`CHUNK_LEN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// Position in the file behind header and directory, which have checksums of their own.
+    /// Position in the file behind the front, which has checksums of its own.
     pub front: u64,
     /// Position in the file at which the checks start.
     pub end: u64,
@@ -111,13 +141,41 @@ pub(crate) struct CheckedFile<'a> {
 impl CheckedFile<'_> {
     /// Checks one chunk.
     pub(crate) fn check(&self, chunk: u64) -> Result<()> {
-        let outside = || damaged(chunk, 0, 0);
-        let stored = usize::try_from(chunk).ok().and_then(|chunk| self.checks.get(chunk)).ok_or_else(outside)?.get();
+        self.expect(chunk, self.chunk(chunk)?)
+    }
+
+    /// Copies a chunk and checks the copy.
+    fn copy_chunk(&self, chunk: u64) -> Result<Vec<u8>> {
+        let copy = self.chunk(chunk)?.to_vec();
+        self.expect(chunk, &copy)?;
+        Ok(copy)
+    }
+
+    fn chunk(&self, chunk: u64) -> Result<&[u8]> {
         let Range { start, end } = self.grid.chunk(chunk);
         let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-        let data = range.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(outside)?;
+        range.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(|| damaged(chunk, 0, 0))
+    }
+
+    /// Refuses data that are not those of the chunk.
+    fn expect(&self, chunk: u64, data: &[u8]) -> Result<()> {
+        let stored = usize::try_from(chunk).ok().and_then(|chunk| self.checks.get(chunk));
+        let stored = stored.ok_or_else(|| damaged(chunk, 0, 0))?.get();
         let computed = self.owner.chunk_checksum(chunk, data);
         if stored == computed { Ok(()) } else { Err(damaged(chunk, computed, stored)) }
+    }
+
+    /// Copies some bytes. Checks the chunks that they lie in as they are copied.
+    pub(crate) fn copy(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut copy = Vec::new();
+        for number in range.start / CHUNK_LEN..range.end.div_ceil(CHUNK_LEN) {
+            let chunk = self.copy_chunk(number)?;
+            let first = self.grid.chunk(number).start;
+            let place =
+                |at: u64| usize::try_from(at.saturating_sub(first)).map_or(chunk.len(), |at| at.min(chunk.len()));
+            copy.extend_from_slice(chunk.get(place(range.start)..place(range.end)).unwrap_or_default());
+        }
+        Ok(copy)
     }
 
     /// Checks the chunks that the `len` bytes from position `start` of the file lie in.
@@ -256,6 +314,8 @@ mod tests {
         let remap = |input, job| Owner::Remap { input: [input; 16], job: [job; 16] }.chunk_checksum(3, b"rows");
         assert_ne!(right, remap(7, 0), "another kind of file");
         assert_ne!(remap(7, 0), remap(7, 1), "another job");
+        assert_eq!(OpenChecksum::new(3, b"rows").for_owner(&block), right, "the owner may come last");
+        assert_eq!(OpenChecksum::new(9, b"").for_owner(&block), block.chunk_checksum(9, b""));
     }
 
     #[test]

@@ -38,13 +38,13 @@ pub enum Error {
     /// The strings of an archive were asked for, and this crate was built without the feature `archive`.
     #[error("unsupported block: an archive, which chronoxide-format reads only with its feature `archive`")]
     UnsupportedArchive,
-    /// The block's arena is packed, and the view was made without its decoded bytes.
-    #[error("the block's arena is packed: decode it before its symbols are read")]
+    /// The block is an archive, and the view was made without the decoded content of its packed sections.
+    #[error("the block is an archive: decode its packed sections before symbols and metric metadata are read")]
     PackedArena,
-    /// There is no memory for the decoded arena. The block may be sound.
-    #[error("out of memory: the packed arena of the block has {len} bytes")]
+    /// There is no memory for the decoded content of packed sections. The block may be sound.
+    #[error("out of memory: the packed content of the block has {len} bytes")]
     OutOfMemory {
-        /// Length of the arena in bytes.
+        /// Length of the content in bytes.
         len: u64,
     },
     /// The block breaks a rule of the spec.
@@ -65,7 +65,15 @@ impl Error {
         )
     }
 
-    /// Returns the rule that the block breaks; for an arena that was not decoded, the rule of its frame.
+    /// Returns the error with another section than the one that its rule is about.
+    pub(crate) fn in_section(self, section: SectionKind) -> Self {
+        match self {
+            Self::Corrupt(corruption) => Self::Corrupt(Corruption { section: Some(section), ..corruption }),
+            other => other,
+        }
+    }
+
+    /// Returns the rule that the block breaks; for content that was not decoded, the rule of its frame.
     #[must_use]
     pub const fn rule(&self) -> Rule {
         match self {

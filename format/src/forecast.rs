@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Key of the annotation with the [`Forecast`] of a block (spec, section 10).
+/// Key of the annotation with the [`Forecast`] of a block (LIFECYCLE.md, section 2).
 pub const PLAN_KEY: &str = "chronoxide.plan";
 
 /// Expected size of the tables and lists of a block, from a sample of its series. A compaction that plans afresh writes

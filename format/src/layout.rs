@@ -1,8 +1,6 @@
-//! Structs, constants and limits of the file, each declared once (spec, sections 2 to 10).
+//! Structs, constants and limits of the file, each declared once (spec, sections 2 to 10, and its other texts).
 //!
 //! A test compares them with the spec's tables.
-
-use std::ops::Range;
 
 use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -12,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
 /// The major version that this crate reads and writes.
 pub const MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
-pub const MINOR: u16 = 5;
+pub const MINOR: u16 = 6;
 
 /// Maximum bytes of a label name or value.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
@@ -20,8 +18,8 @@ pub const MAX_SYMBOL_LEN: u32 = 65_535;
 pub const MAX_LABELS: u32 = 1023;
 /// Maximum columns of a table.
 pub const MAX_COLUMNS: u32 = 1023;
-/// Maximum depth of a table (spec, section 7).
-pub const MAX_DEPTH: u32 = 4;
+/// Maximum depth of a table: of the chain of tables from its columns to a dictionary (spec, section 7).
+pub const MAX_DEPTH: u32 = 10;
 /// Maximum entries of the directory.
 pub const MAX_SECTIONS: u32 = 1024;
 /// [`MAX_LABELS`] and [`MAX_COLUMNS`] as the length of an array.
@@ -37,16 +35,18 @@ pub const SYMBOL_GROUP: u32 = 16;
 pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
 /// Maximum bytes of the meta section.
 pub const MAX_META_LEN: u64 = 1 << 24;
-/// Maximum window of the frame of a packed arena, in bytes.
+/// Maximum window of the frame of a packed section, in bytes.
 pub const MAX_PACKED_WINDOW: u64 = 1 << 23;
-/// Maximum number of upper bits of a split list: finding a member counts the ones before it (spec, section 8).
+/// Maximum number of upper bits of a list: finding a member counts the ones before it (spec, section 8).
 pub const MAX_UPPER_BITS: u64 = 1 << 16;
-/// Maximum bytes of a packed arena per byte of its frame, for arenas of more than [`FREE_PACKED_LEN`] bytes.
+/// Maximum bytes of packed content per byte of its frame, for content of more than [`FREE_PACKED_LEN`] bytes.
 pub const MAX_PACKED_RATIO: u64 = 256;
-/// Maximum bytes of an arena whose frame may have any length.
+/// Maximum bytes of packed content whose frame may have any length.
 pub const FREE_PACKED_LEN: u64 = 1 << 20;
+/// Maximum bytes of packed content: what the starts of symbols can count.
+pub const MAX_PACKED_LEN: u64 = (1 << 48) - 1;
 
-/// Bit of `incompat`: the block has a packed arena (spec, section 6).
+/// Bit of `incompat`: the block is an archive, with a packed arena (ARCHIVE.md).
 pub const PACKED_ARENA: u32 = 1;
 
 /// Zero bytes that close a section which is, or ends in, a bit stream.
@@ -59,12 +59,14 @@ pub const MAX_SMALL_WIDTH: u8 = 10;
 pub const MAX_OFFSET_WIDTH: u8 = 48;
 /// Maximum width of a difference of symbol starts, in bits.
 pub const MAX_DIFFERENCE_WIDTH: u8 = 24;
-/// First optional section kind: readers ignore unknown kinds from here on.
-pub const OPTIONAL_KINDS: u32 = 1 << 31;
-/// Kinds of private sections, which begin with the UUID of their owner (spec, section 16).
-pub const PRIVATE_KINDS: Range<u32> = 0xC000_0000..0xE000_0000;
-/// Bytes of the owner of a private section.
-pub const SECTION_OWNER_LEN: u64 = 16;
+/// Bit of a section kind: the section is optional. Readers ignore unknown kinds with it (spec, section 3).
+pub const OPTIONAL: u32 = 1 << 31;
+/// Bit of an optional kind: a program that does not know the section must not replace the block.
+pub const LOSS_MATTERS: u32 = 1 << 30;
+/// Bit of an optional kind: the section means the same in a block with the same fingerprint and catalogue.
+pub const MAY_BE_COPIED: u32 = 1 << 29;
+/// Bit of an optional kind: it is private, and its sections begin with the UUID of their owner (REGISTRY.md).
+pub const PRIVATE: u32 = 1 << 28;
 
 /// The first bytes of the file (spec, section 3).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -88,8 +90,8 @@ pub struct Header {
     pub file_len: U64,
     /// Entries of the directory.
     pub section_count: U32,
-    /// Checksum of the directory.
-    pub directory_checksum: U32,
+    /// Checksum of the directory and the first section, which is meta.
+    pub front_checksum: U32,
     /// Checksum of the checks.
     pub checks_checksum: U32,
     /// CRC of the bytes of the header before it.
@@ -150,12 +152,12 @@ pub struct SymbolsHeader {
     pub reserved: U16,
 }
 
-/// The first bytes of the packed-arena section (spec, section 6).
+/// The first bytes of a packed section (ARCHIVE.md).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-pub struct PackedArenaHeader {
-    /// Length of the arena in bytes.
-    pub arena_len: U64,
+pub struct PackedHeader {
+    /// Length of the decoded content in bytes.
+    pub content_len: U64,
 }
 
 /// The first bytes of the meta section (spec, section 10).
@@ -216,7 +218,7 @@ pub struct PairHeader {
     pub value_len: U16,
 }
 
-/// The first bytes of the metric-metadata section (spec, section 10).
+/// The first bytes of the metric-metadata section (METRICS.md).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct MetricsHeader {
@@ -257,7 +259,9 @@ pub enum SectionKind {
     /// The symbols' bytes as a zstd frame, instead of [`SectionKind::Arena`].
     PackedArena = 7,
     /// Type, unit and description of metrics; optional.
-    MetricMetadata = OPTIONAL_KINDS + 1,
+    MetricMetadata = OPTIONAL + MAY_BE_COPIED + 1,
+    /// Metric metadata as a zstd frame, instead of [`SectionKind::MetricMetadata`]. Only archives have it.
+    PackedMetricMetadata = OPTIONAL + MAY_BE_COPIED + 2,
 }
 
 impl SectionKind {
@@ -265,7 +269,7 @@ impl SectionKind {
     pub const REQUIRED: [Self; 5] = [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members];
 
     /// All kinds, in the order of the file.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Meta,
         Self::Catalogue,
         Self::Symbols,
@@ -274,6 +278,7 @@ impl SectionKind {
         Self::Arena,
         Self::PackedArena,
         Self::MetricMetadata,
+        Self::PackedMetricMetadata,
     ];
 
     /// Returns the number of the kind in the directory.
@@ -301,6 +306,7 @@ impl SectionKind {
             Self::Arena => "arena",
             Self::PackedArena => "packed-arena",
             Self::MetricMetadata => "metric-metadata",
+            Self::PackedMetricMetadata => "packed-metric-metadata",
         }
     }
 }

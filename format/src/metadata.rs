@@ -4,114 +4,129 @@
 //! is a cumulative monotonic sum.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-/// Type of a metric's points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum MetricType {
-    /// Unknown; also Prometheus's `untyped`.
-    #[default]
-    Unknown = 0,
-    /// A value that goes up and down.
-    Gauge = 1,
-    /// A sum of measurements; a counter if it is monotonic.
-    Sum = 2,
-    /// Counts of measurements in buckets with explicit bounds.
-    Histogram = 3,
-    /// Counts of measurements in buckets whose bounds grow exponentially.
-    ExponentialHistogram = 4,
-    /// Quantiles that were computed where measured.
-    Summary = 5,
-    /// A histogram whose counts may decrease (OpenMetrics).
-    GaugeHistogram = 6,
-    /// Constant text in labels (OpenMetrics).
-    Info = 7,
-    /// Related booleans in labels (OpenMetrics).
-    StateSet = 8,
-}
-
-impl MetricType {
-    /// All types, in the order of their codes.
-    pub const ALL: [Self; 9] = [
-        Self::Unknown,
-        Self::Gauge,
-        Self::Sum,
-        Self::Histogram,
-        Self::ExponentialHistogram,
-        Self::Summary,
-        Self::GaugeHistogram,
-        Self::Info,
-        Self::StateSet,
-    ];
-
-    /// Returns the number of the type in a block.
-    #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// Returns the type with this number.
-    #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-
-    /// Returns the name of the type in dumps.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Gauge => "gauge",
-            Self::Sum => "sum",
-            Self::Histogram => "histogram",
-            Self::ExponentialHistogram => "exponential-histogram",
-            Self::Summary => "summary",
-            Self::GaugeHistogram => "gauge-histogram",
-            Self::Info => "info",
-            Self::StateSet => "state-set",
+/// Declares an enum of numbers that later texts may add to: a number without a meaning is kept, and read as the first.
+macro_rules! numbers {
+    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident $first_word:literal $($(#[$variant_doc:meta])* $variant:ident $code:literal $word:literal)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $(#[$first_doc])*
+            #[default]
+            $first,
+            $($(#[$variant_doc])* $variant,)*
+            /// A number that a later text gives a meaning, and that is read as 0. Use `from_code` to make it.
+            Later(u32),
         }
+
+        impl $name {
+            /// Values with a meaning, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)*];
+
+            /// Returns the number in a block.
+            #[must_use]
+            pub const fn code(self) -> u32 {
+                match self {
+                    Self::$first => 0,
+                    $(Self::$variant => $code,)*
+                    Self::Later(code) => code,
+                }
+            }
+
+            /// Returns the value with this number.
+            #[must_use]
+            pub const fn from_code(code: u32) -> Self {
+                match code {
+                    0 => Self::$first,
+                    $($code => Self::$variant,)*
+                    code => Self::Later(code),
+                }
+            }
+
+            /// Returns the word in dumps; the first word for a number without a meaning.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::$first | Self::Later(_) => $first_word,
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            /// Writes the word, or `unknown-` and a number without a meaning.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Self::Later(code) => write!(f, "unknown-{code}"),
+                    known => f.write_str(known.name()),
+                }
+            }
+        }
+    };
+}
+
+numbers! {
+    /// Type of a metric's points.
+    MetricType {
+        /// Unknown; also Prometheus's `untyped`.
+        Unknown "unknown"
+        /// A value that goes up and down.
+        Gauge 1 "gauge"
+        /// A sum of measurements; a counter if it is monotonic.
+        Sum 2 "sum"
+        /// Counts of measurements in buckets with explicit bounds.
+        Histogram 3 "histogram"
+        /// Counts of measurements in buckets whose bounds grow exponentially.
+        ExponentialHistogram 4 "exponential-histogram"
+        /// Quantiles that were computed where measured.
+        Summary 5 "summary"
+        /// A histogram whose counts may decrease (OpenMetrics).
+        GaugeHistogram 6 "gauge-histogram"
+        /// Constant text in labels (OpenMetrics).
+        Info 7 "info"
+        /// Related booleans in labels (OpenMetrics).
+        StateSet 8 "state-set"
     }
 }
 
-/// Time that a value counts from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Temporality {
-    /// Unknown, or the type has none.
-    #[default]
-    Unspecified = 0,
-    /// The previous point.
-    Delta = 1,
-    /// A fixed start.
-    Cumulative = 2,
+numbers! {
+    /// Time that a value counts from. The numbers are those of OTLP.
+    Temporality {
+        /// Unknown, or the type has none.
+        Unspecified "unspecified"
+        /// The previous point.
+        Delta 1 "delta"
+        /// A fixed start.
+        Cumulative 2 "cumulative"
+    }
+}
+
+numbers! {
+    /// Growth of values.
+    Monotonicity {
+        /// Values may fall, or nothing is known of them.
+        NotMonotonic "not-monotonic"
+        /// Values only grow.
+        Monotonic 1 "monotonic"
+    }
 }
 
 impl Temporality {
-    /// All of them, in the order of their codes.
-    pub const ALL: [Self; 3] = [Self::Unspecified, Self::Delta, Self::Cumulative];
-
-    /// Returns the number in a block, which is also that of OTLP.
-    #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
+    /// Returns the temporality with this number of OTLP, where numbers without a meaning are unspecified.
     #[must_use]
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// Returns the temporality with this number.
-    #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|temporality| temporality.code() == code)
-    }
-
-    /// Returns the name in dumps.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unspecified => "unspecified",
-            Self::Delta => "delta",
-            Self::Cumulative => "cumulative",
+    pub const fn from_otlp(code: u64) -> Self {
+        match code {
+            1 => Self::Delta,
+            2 => Self::Cumulative,
+            _ => Self::Unspecified,
         }
+    }
+}
+
+impl From<bool> for Monotonicity {
+    fn from(is_monotonic: bool) -> Self {
+        if is_monotonic { Self::Monotonic } else { Self::NotMonotonic }
     }
 }
 
@@ -124,12 +139,24 @@ pub struct MetricMetadata<'a> {
     pub metric_type: MetricType,
     /// Time that its values count from.
     pub temporality: Temporality,
-    /// True if a sum only grows.
-    pub is_monotonic: bool,
+    /// Growth of the values of a sum.
+    pub monotonicity: Monotonicity,
     /// Unit; empty if unknown.
     pub unit: &'a str,
     /// Description; empty if unknown.
     pub description: &'a str,
+}
+
+impl MetricMetadata<'_> {
+    /// Gives numbers with a meaning their names, whatever made them.
+    fn normalized(self) -> Self {
+        Self {
+            metric_type: MetricType::from_code(self.metric_type.code()),
+            temporality: Temporality::from_code(self.temporality.code()),
+            monotonicity: Monotonicity::from_code(self.monotonicity.code()),
+            ..self
+        }
+    }
 }
 
 /// [`MetricMetadata`] that owns its text, in the same order.
@@ -138,7 +165,7 @@ pub struct OwnedMetricMetadata {
     name: Box<str>,
     metric_type: MetricType,
     temporality: Temporality,
-    is_monotonic: bool,
+    monotonicity: Monotonicity,
     unit: Box<str>,
     description: Box<str>,
 }
@@ -147,17 +174,17 @@ impl OwnedMetricMetadata {
     /// Returns the metadata without text of its own.
     #[must_use]
     pub fn borrowed(&self) -> MetricMetadata<'_> {
-        let &Self { metric_type, temporality, is_monotonic, .. } = self;
+        let &Self { metric_type, temporality, monotonicity, .. } = self;
         let [name, unit, description] = [&*self.name, &*self.unit, &*self.description];
-        MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description }
+        MetricMetadata { name, metric_type, temporality, monotonicity, unit, description }
     }
 }
 
 impl From<MetricMetadata<'_>> for OwnedMetricMetadata {
     fn from(metadata: MetricMetadata<'_>) -> Self {
-        let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
+        let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = metadata;
         let [name, unit, description] = [name, unit, description].map(Box::from);
-        Self { name, metric_type, temporality, is_monotonic, unit, description }
+        Self { name, metric_type, temporality, monotonicity, unit, description }
     }
 }
 
@@ -188,7 +215,7 @@ impl MetricSet {
 
     /// Adds metadata and returns true if they are new. The builder checks the length of texts.
     pub fn insert(&mut self, metadata: MetricMetadata<'_>) -> bool {
-        self.rows.insert(metadata.into())
+        self.rows.insert(metadata.normalized().into())
     }
 
     /// Returns the number of items.
@@ -211,7 +238,7 @@ impl MetricSet {
 
 impl<'a> Extend<MetricMetadata<'a>> for MetricSet {
     fn extend<I: IntoIterator<Item = MetricMetadata<'a>>>(&mut self, metadata: I) {
-        self.rows.extend(metadata.into_iter().map(OwnedMetricMetadata::from));
+        self.rows.extend(metadata.into_iter().map(|metadata| OwnedMetricMetadata::from(metadata.normalized())));
     }
 }
 

@@ -20,6 +20,10 @@ use std::str::FromStr;
 use crate::identity::sip;
 use crate::number::low32;
 
+/// Key of the annotation that is reserved for which shard a block is (LIFECYCLE.md, section 2). No program writes it
+/// yet.
+pub const SHARD_KEY: &str = "chronoxide.shard";
+
 /// Returns the shard (from 0) of the series that have this value of the shard label. Series without the label have the
 /// empty value.
 #[must_use]

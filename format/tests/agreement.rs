@@ -86,9 +86,9 @@ fn verdicts(output: &Output, rules: &BTreeMap<String, String>) -> BTreeMap<u64, 
 
 /// The kind of error of each rule, from the list in the spec.
 fn errors_of_rules() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(spec().join("FORMAT.md")).unwrap();
-    let list = text.split("## 15. Rules by id").nth(1).unwrap();
-    let rows = list.lines().filter_map(|line| line.strip_prefix("| `"));
+    let texts = ["FORMAT.md", "ARCHIVE.md", "METRICS.md"].map(|name| fs::read_to_string(spec().join(name)).unwrap());
+    let lists = texts.iter().filter_map(|text| text.split("| rule | class | error |").nth(1));
+    let rows = lists.flat_map(str::lines).filter_map(|line| line.strip_prefix("| `"));
     let cells = rows.map(|row| row.split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect());
     cells.filter_map(|cells: Vec<String>| Some((cells.first()?.clone(), cells.get(2)?.clone()))).collect()
 }
@@ -193,7 +193,8 @@ fn readers_that_were_written_from_the_spec_pass_the_conformance_kit() {
         run(command.arg("-B").arg("conformance.py").args(arguments).current_dir(spec()))
     };
     let Some(go) = go_reader().and_then(Path::to_str) else { return };
-    for reader in [&[go][..], &["--remaps", "python3", "-B", "remap.py"]] {
+    let mutants = ["--mutants", "300", "--seed", "1", go];
+    for reader in [&[go][..], &mutants, &["--remaps", "python3", "-B", "remap.py"]] {
         let Some(output) = conformance(reader) else { return };
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{reader:?}: {text}");
@@ -224,7 +225,7 @@ fn the_reader_in_go_passes_its_own_tests() {
 fn file_recognizes_blocks_and_remaps() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
     for (file, mime, described) in [
-        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.5, 431 bytes"),
+        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.6, 431 bytes"),
         ("remaps/golden/small.cxr", "application/vnd.chronoxide.remap", "Chronoxide remap version 0.2, 156 bytes"),
     ] {
         for (options, expected) in [(&["-b", "--mime-type"][..], mime), (&["-b"], described)] {

@@ -7,7 +7,8 @@ use chronoxide_dump::dump;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{Rule, SeriesRef};
 use chronoxide_testkit::archive::{archives, is_same_archive};
-use chronoxide_testkit::broken::broken;
+use chronoxide_testkit::broken::{Broken, broken, relaxed};
+use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::{Golden, goldens};
 use chronoxide_testkit::manifest::{MANIFEST, manifest};
 use chronoxide_testkit::plan::Labelset;
@@ -107,13 +108,43 @@ fn broken_files_break_the_rule_that_they_are_named_after() {
     }
 }
 
+/// A reader must not depend on rules of class C: under an unknown bit of `ro_compat` they are not checked.
+#[test]
+fn relaxed_files_are_sound_and_read_as_their_dumps_say() {
+    let relaxed = relaxed();
+    assert!(relaxed.len() > 20);
+    assert_eq!(file_names("relaxed", "cx"), relaxed.iter().map(|relaxed| relaxed.name.clone()).collect());
+    for Broken { name, bytes, rule } in relaxed {
+        let path = folder("relaxed").join(&name);
+        assert!(std::fs::read(path.with_extension("cx")).expect("a file") == bytes, "{name} is made in another way");
+        let mut content = Vec::new();
+        let view = BlockView::open_unpacked(&bytes, &mut content).expect("it opens");
+        view.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut text = Vec::new();
+        chronoxide_dump::dump(&view, None, &mut text).expect("it can be dumped");
+        assert!(std::fs::read(path.with_extension("txt")).expect("a dump") == text, "{name} has another dump");
+        for series in view.series_iter() {
+            let series = series.expect("a series");
+            let labels = labels_of(&view, series.series_ref());
+            assert_eq!(view.find(&labels), Ok(Some(series.series_ref())), "{name}: {labels:?}");
+        }
+        // Without the bit, the rule is checked.
+        let mut editor = BlockEditor::open(&bytes);
+        editor.features[1] = 0;
+        let bytes = editor.close();
+        let found = BlockView::open_unpacked(&bytes, &mut Vec::new()).and_then(|view| view.verify().map(|_| ()));
+        assert_eq!(found.expect_err("it breaks a rule").rule(), rule, "{name}");
+    }
+}
+
 #[test]
 fn the_manifest_lists_every_file_with_its_verdict() {
     let file = std::fs::read_to_string(folder(MANIFEST)).expect("the manifest");
     assert_eq!(file, manifest());
     let listed: BTreeSet<&str> = file.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
-    let folders = [("golden", "cx"), ("broken", "cx"), ("remaps/golden", "cxr"), ("remaps/broken", "cxr")];
-    let files = folders.iter().flat_map(|(folder, ending)| {
+    let blocks = ["golden", "broken", "relaxed"].map(|folder| (folder, "cx"));
+    let folders = blocks.into_iter().chain([("remaps/golden", "cxr"), ("remaps/broken", "cxr")]);
+    let files = folders.flat_map(|(folder, ending)| {
         file_names(folder, ending).into_iter().map(move |name| format!("{folder}/{name}.{ending}"))
     });
     assert_eq!(listed, files.collect::<BTreeSet<String>>().iter().map(String::as_str).collect());

@@ -6,18 +6,34 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_format::layout::{
-    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN,
-    MAX_METRIC_TEXT_LEN, MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MAX_UPPER_BITS, MetaHeader,
-    MetricsHeader, PackedArenaHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
+    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, LOSS_MATTERS, MAJOR, MAX_COLUMNS, MAX_DEPTH,
+    MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_PACKED_LEN, MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS,
+    MAX_SYMBOL_LEN, MAX_UPPER_BITS, MAY_BE_COPIED, MINOR, MetaHeader, MetricsHeader, OPTIONAL, PRIVATE, PackedHeader,
+    PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
 };
 use chronoxide_format::metadata::{MetricType, Temporality};
+use chronoxide_format::remap::layout::{REMAP_MAJOR, REMAP_MINOR};
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{Error, Rule};
 
+/// A file of the project.
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(path).expect("it is part of the project")
+}
+
+/// The texts about the bytes of blocks, one after the other.
 fn spec() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spec/FORMAT.md");
-    std::fs::read_to_string(path).expect("the spec is part of the project")
+    ["FORMAT.md", "ARCHIVE.md", "METRICS.md"].map(|name| read(&format!("spec/{name}"))).concat()
+}
+
+/// The rows of all tables whose first cell is `first`, without the header.
+fn rows_of(spec: &str, first: &str) -> Vec<Vec<String>> {
+    let wanted = tables(spec).into_iter().filter(|table| table.first().is_some_and(|row| row[0] == first));
+    let rows: Vec<_> = wanted.flat_map(|mut table| table.split_off(1)).collect();
+    assert!(!rows.is_empty(), "the spec has no table that begins with {first}");
+    rows
 }
 
 /// The cells of each row of each table of the spec, table by table, with the table's header first.
@@ -75,7 +91,7 @@ fn structs_are_the_spec_s_field_tables() {
         block_id,
         file_len,
         section_count,
-        directory_checksum,
+        front_checksum,
         checks_checksum,
         header_checksum
     });
@@ -116,7 +132,7 @@ fn structs_are_the_spec_s_field_tables() {
         flags,
         reserved
     });
-    assert_fields!(PackedArenaHeader { arena_len });
+    assert_fields!(PackedHeader { content_len });
     assert_fields!(PairHeader { key_len, value_len });
     assert_fields!(MetricsHeader { row_count, text_count, row_widths, text_widths, reserved });
 }
@@ -138,22 +154,87 @@ fn limits_are_the_spec_s() {
         ("MAX_PACKED_WINDOW", MAX_PACKED_WINDOW),
         ("MAX_PACKED_RATIO", MAX_PACKED_RATIO),
         ("FREE_PACKED_LEN", FREE_PACKED_LEN),
+        ("MAX_PACKED_LEN", MAX_PACKED_LEN),
     ]);
-    let spec = spec();
-    let table = tables(&spec).into_iter().find(|table| table[0][0] == "limit").expect("a table of limits");
+    let rows = rows_of(&spec(), "limit");
     let written: BTreeMap<&str, u64> =
-        table[1..].iter().map(|row| (row[0].trim_matches('`'), row[1].parse().expect("a number"))).collect();
+        rows.iter().map(|row| (row[0].trim_matches('`'), row[1].parse().expect("a number"))).collect();
     assert_eq!(written, declared);
 }
 
 #[test]
 fn sections_are_the_spec_s() {
-    let table = tables(&spec()).into_iter().find(|table| table[0][0] == "kind").expect("a table of sections");
-    let written: Vec<(u32, String)> =
-        table[1..].iter().map(|row| (row[0].parse().expect("a number"), row[1].clone())).collect();
-    let declared: Vec<(u32, String)> =
+    let rows = rows_of(&spec(), "kind");
+    let written: BTreeSet<(u32, String)> =
+        rows.iter().map(|row| (row[0].parse().expect("a number"), row[1].clone())).collect();
+    let declared: BTreeSet<(u32, String)> =
         SectionKind::ALL.iter().map(|kind| (kind.code(), kind.name().to_owned())).collect();
     assert_eq!(written, declared);
+}
+
+/// The registry gives each bit of a kind its number, and each optional section its number and bits.
+#[test]
+fn kinds_are_the_registry_s() {
+    let registry = read("spec/REGISTRY.md");
+    let bits: Vec<u32> = rows_of(&registry, "bit").iter().map(|row| row[1].parse().expect("a number")).collect();
+    assert_eq!(bits, [OPTIONAL, LOSS_MATTERS, MAY_BE_COPIED, PRIVATE, 1 << 27]);
+    let optional: Vec<(u32, String)> = rows_of(&registry, "number")
+        .iter()
+        .filter(|row| !row[1].is_empty())
+        .map(|row| {
+            let number: u32 = row[0].parse().expect("a number");
+            let bits = row[1].split(", ").map(|bit| 1_u32 << bit.parse::<u32>().expect("a bit"));
+            (bits.fold(number, |kind, bit| kind | bit), row[2].clone())
+        })
+        .collect();
+    let declared = SectionKind::ALL.iter().filter(|kind| kind.code() >= OPTIONAL);
+    assert_eq!(optional, declared.map(|kind| (kind.code(), kind.name().to_owned())).collect::<Vec<_>>());
+}
+
+/// The numbers after each occurrence of a phrase, as far as there are any.
+fn numbers_after(text: &str, phrase: &str) -> Vec<u64> {
+    let number = |rest: &str| {
+        let digits: String = rest.trim_start_matches(['`', '*']).chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    text.split(phrase).skip(1).filter_map(number).collect()
+}
+
+/// A literal reader takes each sentence with a number at its word.
+#[test]
+fn versions_are_those_of_the_code() {
+    let format = read("spec/FORMAT.md");
+    let (major, minor) = (u64::from(MAJOR), u64::from(MINOR));
+    assert_eq!(numbers_after(&format, "`major` must be "), [major]);
+    assert_eq!(numbers_after(&format, "`minor` must be "), [minor]);
+    // All other sentences of this kind are about zero.
+    let all = numbers_after(&format, "must be ");
+    assert_eq!(all.iter().filter(|&&number| number > 0).collect::<Vec<_>>(), [&minor], "{all:?}");
+    let field = |text: &str, name: &str| {
+        let row = tables(text).concat().into_iter().find(|row| row.len() > 3 && row[3] == format!("`{name}`"));
+        numbers_after(&format!("~{}", row.expect("a field")[4]), "~")
+    };
+    assert_eq!((field(&format, "major"), field(&format, "minor")), (vec![major], vec![minor]));
+    let remap = read("spec/REMAP.md");
+    let [remap_major, remap_minor] = [REMAP_MAJOR, REMAP_MINOR].map(u64::from);
+    assert_eq!((field(&remap, "major"), field(&remap, "minor")), (vec![remap_major], vec![remap_minor]));
+
+    for name in ["FORMAT", "ARCHIVE", "METRICS", "LIFECYCLE", "REGISTRY"] {
+        let text = read(&format!("spec/{name}.md"));
+        assert_eq!(numbers_after(&text, "\nVersion "), [major], "{name}");
+        assert_eq!(numbers_after(&text, &format!("\nVersion {major}, draft ")), [minor], "{name}");
+        assert_eq!(numbers_after(&text, "### Draft ").first(), Some(&minor), "{name}: the last change");
+    }
+    for text in [read("README.md"), read("CHANGELOG.md")] {
+        let format = [format!("format is version {major}, draft {minor}"), format!("format {major}, draft {minor}")];
+        assert!(format.iter().any(|sentence| text.contains(sentence)), "{format:?}");
+    }
+    let changes = read("CHANGELOG.md");
+    assert!(changes.contains(&format!("remaps format {remap_major}, draft {remap_minor}")));
+    let planned = chronoxide_testkit::golden::goldens().into_iter().find(|golden| golden.name == "planned");
+    let planned = planned.expect("there is such a golden block").bytes;
+    let planner = BlockView::open(&planned).and_then(|view| Ok(view.meta()?.planner_version())).expect("a sound block");
+    assert_eq!(numbers_after(&changes, "planner version "), [u64::from(planner)]);
 }
 
 /// The spec gives each code its word, which the dump uses.
@@ -167,29 +248,28 @@ fn values_of_metric_metadata_are_the_spec_s() {
         let row = table.iter().find(|row| row[1].trim_matches('`') == field).expect("a field");
         row[2].split(", ").map(str::to_owned).collect::<Vec<String>>()
     };
-    let declared = MetricType::ALL.map(|metric_type| format!("{} {}", metric_type.code(), metric_type.name()));
+    let declared = words_of(MetricType::ALL, MetricType::code);
     assert_eq!(words("type"), declared);
-    let declared = Temporality::ALL.map(|temporality| format!("{} {}", temporality.code(), temporality.name()));
+    let declared = words_of(Temporality::ALL, Temporality::code);
     assert_eq!(words("temporality"), declared);
 }
 
-/// The text up to the list of rules, where they are stated.
-fn statements(spec: &str) -> &str {
-    spec.split("## 15. Rules by id").next().expect("the sections before")
+fn words_of<T: Copy + ToString>(all: &[T], code: fn(T) -> u32) -> Vec<String> {
+    all.iter().map(|&value| format!("{} {}", code(value), value.to_string())).collect()
 }
 
 #[test]
 fn rules_are_stated_listed_and_coded() {
     let spec = spec();
     let coded: Vec<String> = Rule::ALL.iter().map(|rule| rule.id().to_owned()).collect();
-    let table = tables(&spec).into_iter().find(|table| table[0][0] == "rule").expect("a list of rules");
-    let listed: Vec<String> = table[1..].iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
+    let rows = rows_of(&spec, "rule");
+    let listed: Vec<String> = rows.iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
     assert_eq!(listed, coded);
-    let classes: Vec<String> = table[1..].iter().map(|row| row[1].clone()).collect();
+    let classes: Vec<String> = rows.iter().map(|row| row[1].clone()).collect();
     let coded_classes: Vec<String> = Rule::ALL.iter().map(|rule| rule.class().letter().to_string()).collect();
     assert_eq!(classes, coded_classes);
 
-    let stated: BTreeSet<String> = statements(&spec)
+    let stated: BTreeSet<String> = spec
         .split("`[")
         .skip(1)
         .filter_map(|rest| rest.split_once("]`"))
@@ -201,9 +281,9 @@ fn rules_are_stated_listed_and_coded() {
 
 #[test]
 fn errors_are_those_that_the_spec_lists() {
-    let table = tables(&spec()).into_iter().find(|table| table[0][0] == "rule").expect("a list of rules");
+    let rows = rows_of(&spec(), "rule");
     let listed: BTreeMap<String, String> =
-        table[1..].iter().map(|row| (row[0].trim_matches('`').to_owned(), row[2].clone())).collect();
+        rows.iter().map(|row| (row[0].trim_matches('`').to_owned(), row[2].clone())).collect();
     for broken in chronoxide_testkit::broken::broken() {
         let mut arena = Vec::new();
         let opened = BlockView::open_unpacked(&broken.bytes, &mut arena);
@@ -232,6 +312,27 @@ fn the_worked_block_is_the_golden_file() {
     }
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/one-series.cx");
     assert_eq!(bytes, std::fs::read(golden).expect("a golden file"));
+}
+
+/// The page follows a label through a golden file, by offsets.
+#[test]
+fn the_walk_through_has_the_offsets_of_the_golden_file() {
+    let dump = read("testdata/golden/plain-bitpacked.txt");
+    let offset = |section: &str| {
+        let line =
+            dump.lines().find_map(|line| line.strip_prefix(&format!("  {section} 0 offset "))).expect("a section");
+        line.split(' ').next().expect("an offset").to_owned()
+    };
+    let file = dump.lines().find_map(|line| line.strip_prefix("file ")).expect("a length");
+    let [rows, symbols, arena] = ["rows", "symbols", "arena"].map(offset);
+    let page = read("docs/walkthrough.md").replace('\n', " ");
+    for sentence in [
+        format!("10 series in {file}"),
+        format!("rows at byte {rows}, symbols at {symbols}, the arena at {arena}"),
+        format!("stores starts in 7 bits each, from byte {}.", symbols.parse::<u32>().expect("a number") + 8),
+    ] {
+        assert!(page.contains(&sentence), "{sentence}");
+    }
 }
 
 /// The vectors were computed by the second decoder, whose SipHash is its own.

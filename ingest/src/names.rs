@@ -27,7 +27,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use chronoxide_format::metadata::{MetricMetadata, MetricType};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity};
 
 /// Maximum number of cached names. A capture with more has generated names.
 const MAX_KEPT: usize = 1 << 14;
@@ -49,7 +49,7 @@ pub fn metric(metadata: &MetricMetadata<'_>) -> String {
         parts.push(per);
     }
     let suffix = match metadata.metric_type {
-        MetricType::Sum if metadata.is_monotonic => "total",
+        MetricType::Sum if metadata.monotonicity == Monotonicity::Monotonic => "total",
         MetricType::Gauge if metadata.unit == "1" => "ratio",
         _ => "",
     };
@@ -91,8 +91,8 @@ pub fn unit(unit: &str) -> String {
 #[must_use]
 pub fn metric_type(metadata: &MetricMetadata<'_>) -> &'static str {
     match metadata.metric_type {
-        MetricType::Unknown => "",
-        MetricType::Sum if metadata.is_monotonic => "counter",
+        MetricType::Unknown | MetricType::Later(_) => "",
+        MetricType::Sum if metadata.monotonicity == Monotonicity::Monotonic => "counter",
         MetricType::Gauge | MetricType::Sum => "gauge",
         MetricType::Histogram | MetricType::ExponentialHistogram => "histogram",
         MetricType::Summary => "summary",
@@ -228,8 +228,13 @@ mod tests {
             ("ünï", "", Gauge, false, "n", ""),
             ("x", "µs", Gauge, false, "x_s", "s"),
         ] {
-            let metadata =
-                MetricMetadata { name, unit: unit_of, metric_type, is_monotonic, ..MetricMetadata::default() };
+            let metadata = MetricMetadata {
+                name,
+                unit: unit_of,
+                metric_type,
+                monotonicity: is_monotonic.into(),
+                ..MetricMetadata::default()
+            };
             assert_eq!((metric(&metadata).as_str(), unit(unit_of).as_str()), (expected, expected_unit), "{metadata:?}");
         }
     }

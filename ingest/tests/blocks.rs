@@ -301,7 +301,7 @@ fn metadata_of(block: &[u8]) -> Vec<String> {
     let view = BlockView::open(block).unwrap();
     let metrics = view.metric_metadata().unwrap();
     let text = |row: chronoxide_format::metadata::MetricMetadata<'_>| {
-        let sign = if row.is_monotonic { "+" } else { "" };
+        let sign = if row.monotonicity.code() == 1 { "+" } else { "" };
         let (kind, temporality) = (row.metric_type.name(), row.temporality.name());
         format!("{} {kind}{sign} {temporality} {:?} {:?}", row.name, row.unit, row.description)
     };

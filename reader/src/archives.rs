@@ -23,7 +23,7 @@ pub struct ArchiveMemoryError {
 /// [`ArchiveMemoryError`] if all of them take more than `limit` bytes.
 pub fn check_archives<'b>(blocks: impl IntoIterator<Item = &'b Block>, limit: u64) -> Result<(), ArchiveMemoryError> {
     // The header of a packed arena was checked when the block was opened.
-    let decoded_len = |block: &Block| block.view().packed_arena().ok().flatten().map_or(0, |arena| arena.arena_len());
+    let decoded_len = |block: &Block| block.view().packed().ok().flatten().map_or(0, |packed| packed.content_len());
     let needed = blocks.into_iter().map(decoded_len).fold(0, u64::saturating_add);
     if needed > limit { Err(ArchiveMemoryError { needed, limit }) } else { Ok(()) }
 }

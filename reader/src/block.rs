@@ -19,8 +19,8 @@ use crate::{Checks, FileError, OpenError};
 /// It owns its bytes, so that it can be stored in a struct. Clones share them: a clone costs one reference count, and
 /// can be moved to another thread or task. The bytes are released with the last clone.
 ///
-/// The arena of an archive block (spec, section 6) is decoded when the block is opened: that takes about 1 ms per MB of
-/// the arena, and its bytes stay in memory as long as the block. [`Block::map_packed`] puts this off until
+/// The packed sections of an archive (ARCHIVE.md) are decoded when the block is opened: that takes about 1 ms per MB of
+/// their content, and it stays in memory as long as the block. [`Block::map_packed`] puts this off until
 /// [`Block::unpack`]. Everything else is read in place.
 ///
 /// ```
@@ -52,8 +52,8 @@ pub struct Block {
 struct OpenBlock {
     backing: Backing,
     frame: Frame,
-    /// The decoded arena of a block with a packed one. Empty until it is decoded.
-    arena: OnceLock<Vec<u8>>,
+    /// The decoded content of an archive's packed sections. Empty until it is decoded.
+    unpacked: OnceLock<Vec<u8>>,
     /// Chunks that were checked, for lazy checks.
     proofs: Option<ChunkProofs>,
     arena_text: ArenaText,
@@ -70,9 +70,9 @@ impl OpenBlock {
     #[inline]
     fn view_with<'a>(&'a self, proofs: Option<&'a ChunkProofs>) -> BlockView<'a> {
         let view = BlockView::with_frame(self.backing.bytes(), &self.frame, proofs);
-        match self.arena.get() {
+        match self.unpacked.get() {
             None => view,
-            Some(arena) => view.with_arena(arena),
+            Some(content) => view.with_unpacked(content),
         }
     }
 }
@@ -144,9 +144,9 @@ impl Block {
     /// `Corrupt` if the arena is damaged, `OutOfMemory` if there is no memory for it, `UnsupportedArchive` without the
     /// feature `archive`.
     pub fn unpack(&self) -> Result<(), Error> {
-        if let Some(arena) = self.decoded()? {
+        if let Some(content) = self.decoded()? {
             // Two threads may both decode it, which is harmless.
-            let _ = self.open.arena.set(arena);
+            let _ = self.open.unpacked.set(content);
         }
         Ok(())
     }
@@ -159,16 +159,16 @@ impl Block {
         self.decoded().map(drop)
     }
 
-    /// Returns a packed arena, decoded. Returns `None` if there is none, or it was decoded.
+    /// Returns the decoded content of an archive. Returns `None` if the block is none, or was decoded.
     fn decoded(&self) -> Result<Option<Vec<u8>>, Error> {
         let view = self.open.view();
         if !view.is_packed() {
             return Ok(None);
         }
-        let Some(packed) = view.packed_arena()? else { return Ok(None) };
-        let mut arena = Vec::new();
-        packed.decode_into(&mut arena)?;
-        Ok(Some(arena))
+        let Some(packed) = view.packed()? else { return Ok(None) };
+        let mut content = Vec::new();
+        packed.decode_into(&mut content)?;
+        Ok(Some(content))
     }
 
     /// Opens a block by reading its file into memory. The file may change or disappear afterwards.
@@ -248,8 +248,8 @@ impl Block {
     }
 
     fn with_frame(backing: Backing, frame: Frame, proofs: Option<ChunkProofs>, path: Option<PathBuf>) -> Self {
-        let arena = OnceLock::new();
-        Self { open: Arc::new(OpenBlock { backing, frame, arena, proofs, arena_text: ArenaText::default(), path }) }
+        let unpacked = OnceLock::new();
+        Self { open: Arc::new(OpenBlock { backing, frame, unpacked, proofs, arena_text: ArenaText::default(), path }) }
     }
 
     /// Checks what every use of the block relies on.
@@ -258,7 +258,7 @@ impl Block {
         if self.open.proofs.is_some() {
             view.prove_frame()?;
         }
-        view.packed_arena().map(|_| ())
+        view.packed().map(|_| ())
     }
 
     /// Returns the bytes of the block.
@@ -307,8 +307,8 @@ impl Block {
         if !view.is_packed() {
             return view.verify();
         }
-        let mut arena = Vec::new();
-        BlockView::open_unpacked(self.bytes(), &mut arena)?.verify()
+        let mut content = Vec::new();
+        BlockView::open_unpacked(self.bytes(), &mut content)?.verify()
     }
 }
 

@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::PACKED_ARENA;
 
 use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
 use crate::listing::names_in;
@@ -165,7 +164,7 @@ impl Folder {
         Self::open(path.as_ref(), open, Some(archive_memory))
     }
 
-    /// Like [`Folder::map`], but does not decode packed arenas; see [`Block::map_packed`]. Files that share an id and
+    /// Like [`Folder::map`], but does not decode archives; see [`Block::map_packed`]. Files that share an id and
     /// differ in their headers are verified, which decodes one arena at a time.
     ///
     /// # Safety
@@ -230,8 +229,7 @@ impl Folder {
             })
             .unzip();
         let judgement = loop {
-            let mut judgement = judge(&lineages);
-            keep_all_that_differ(&files, &mut judgement.standings);
+            let judgement = judge(&lineages);
             let Some(limit) = archive_memory else { break judgement };
             let mut damaged = unpack_live(&files, &judgement.standings, limit)?;
             if damaged.is_empty() {
@@ -361,22 +359,6 @@ fn set_damaged_aside(blocks: &mut Vec<(Lineage, PathBuf, Block)>, unreadable: &m
         }
     }
     unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
-}
-
-/// Makes sound blocks live that have the id of another and a different header. Only blocks whose canonical form is
-/// unknown can be so, and archives: these differ in their frames alone, and stay hidden.
-fn keep_all_that_differ(files: &[Entry], standings: &mut [Standing]) {
-    let mut first: BTreeMap<BlockId, &Block> = BTreeMap::new();
-    for (entry, standing) in files.iter().zip(standings) {
-        let original = *first.entry(entry.id).or_insert(&entry.block);
-        let is_copy = *standing == Standing::Hidden(Reason::Copy);
-        let (view, original) = (entry.block.view(), original.view());
-        let is_canonical_known = view.unknown_ro_compat() == 0 && original.unknown_ro_compat() == 0;
-        let is_archive = view.features().first() == Some(&PACKED_ARENA);
-        if is_copy && !(is_archive && is_canonical_known) && original.header_bytes() != view.header_bytes() {
-            *standing = Standing::Live;
-        }
-    }
 }
 
 /// Returns true for names of blocks in a folder or a location: they end in `.cx` and do not begin with a dot.

@@ -49,7 +49,7 @@ const META: u32 = 2;
 const SYMBOLS: u32 = 3;
 const ROWS: u32 = 4;
 const ARENA: u32 = 6;
-const METRIC_METADATA: u32 = 2_147_483_649;
+const METRIC_METADATA: u32 = 2_684_354_561;
 
 #[test]
 fn a_block_is_the_same_from_map_buffer_and_shared_bytes() {

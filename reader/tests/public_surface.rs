@@ -63,7 +63,7 @@ fn engine<'data, 'view>(block: &'data Block, view: &'view View<'data>) -> Result
         times: [meta.time(), meta.window()],
         job: meta.job(),
         policy: meta.policy(),
-        rows: view.row_form(),
+        rows: view.row_form().expect("a known form"),
         sections: view.sections(),
         symbols: view.symbols(),
         table,

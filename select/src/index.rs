@@ -179,8 +179,7 @@ impl Index {
             if labels > MAX_LABELS as usize {
                 return Err(damaged(Rule::LeavesOrder, Place::Table(number.into())).into());
             }
-            // Each level of depth may have a map before it.
-            if depth > 2 * MAX_DEPTH + 2 {
+            if depth > MAX_DEPTH {
                 return Err(damaged(Rule::TableDepth, Place::Table(number.into())).into());
             }
             if uses.len() as u64 > limit {

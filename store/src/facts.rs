@@ -1,9 +1,9 @@
 //! [`Facts`]: what a block says about itself, as lists and manifests hold it.
 
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::layout::{PackedArenaHeader, RowForm, SectionKind};
+use chronoxide_format::layout::{MAX_PACKED_LEN, PACKED_ARENA, PackedHeader, RowForm, SectionKind};
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::view::{BlockView, Job, Section, TimeRange};
+use chronoxide_format::view::{BlockView, Job, ReadOnly, Section, TimeRange};
 use chronoxide_format::{KeyId, Result};
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
@@ -49,9 +49,9 @@ pub struct Facts {
     pub external_labels: Vec<(String, String)>,
     /// Maximum length of label names and values, in bytes.
     pub label_policy: [u32; 2],
-    /// Bits of `ro_compat` that this version does not know.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub unknown_ro_compat: u32,
+    /// Reason why this version must not replace the block.
+    #[serde(default, with = "text::read_only", skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<ReadOnly>,
     /// Version of the planner, 0 for plain rows.
     pub planner_version: u32,
     /// True if the fields of plain rows have whole bytes.
@@ -105,10 +105,6 @@ pub struct Counts {
     pub metric_bytes: u64,
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 impl Facts {
     /// Reads the header, the meta section and the catalogue of a block.
     ///
@@ -137,9 +133,9 @@ impl Facts {
             is_rewritten: lineage.is_rewritten,
             external_labels,
             label_policy: [policy.max_name_len(), policy.max_value_len()],
-            unknown_ro_compat: view.unknown_ro_compat(),
+            read_only: view.read_only(),
             planner_version: meta.planner_version(),
-            is_fixed_width: view.row_form() == RowForm::FixedWidth,
+            is_fixed_width: view.row_form() == Some(RowForm::FixedWidth),
             counts: Counts::from_view(view)?,
         })
     }
@@ -153,7 +149,7 @@ impl Facts {
             parents: self.parents.clone(),
             ancestors: self.ancestors.clone(),
             series_count: self.series,
-            is_read_only: self.unknown_ro_compat != 0,
+            is_read_only: self.read_only.is_some(),
             is_rewritten: self.is_rewritten,
         }
     }
@@ -182,13 +178,15 @@ impl Counts {
     fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let section = |kind| view.sections().find(|section| section.known() == Some(kind));
         let len = |kind| section(kind).map_or(0, |section| section.length);
-        let packed = section(SectionKind::PackedArena).and_then(|section| packed_arena_len(view, &section));
+        let is_archive = view.features()[0] & PACKED_ARENA != 0;
+        let content_len =
+            |kind| section(kind).filter(|_| is_archive).and_then(|section| packed_content_len(view, &section));
         let mut counts = Self {
             symbols: view.symbols().count().into(),
-            arena_len: packed.unwrap_or(len(SectionKind::Arena)),
+            arena_len: content_len(SectionKind::PackedArena).unwrap_or(len(SectionKind::Arena)),
             is_packed: view.is_packed(),
             member_bytes: len(SectionKind::Members),
-            metric_bytes: len(SectionKind::MetricMetadata),
+            metric_bytes: content_len(SectionKind::PackedMetricMetadata).unwrap_or(len(SectionKind::MetricMetadata)),
             ..Self::default()
         };
         for key in (0..view.key_count()).map(KeyId) {
@@ -220,10 +218,10 @@ impl Counts {
     }
 }
 
-/// Returns the length of a packed arena when it is decoded, as its header states it.
-fn packed_arena_len(view: &BlockView<'_>, section: &Section) -> Option<u64> {
+/// Returns the length of a packed section when it is decoded, as its header states it.
+fn packed_content_len(view: &BlockView<'_>, section: &Section) -> Option<u64> {
     let bytes = view.bytes().get(usize::try_from(section.offset).ok()?..)?;
-    PackedArenaHeader::ref_from_prefix(bytes).ok().map(|(header, _)| header.arena_len.get())
+    PackedHeader::ref_from_prefix(bytes).ok().map(|(header, _)| header.content_len.get().min(MAX_PACKED_LEN))
 }
 
 /// Returns the checksum that a header states of itself.

@@ -218,20 +218,21 @@ impl Cache {
         if let Some(path) = location.path(block.key) {
             return verify(&path, block).map_err(|unfit| refused(location, block, unfit));
         }
-        let path = self.scratch(block.id);
+        let path = self.scratch(&block.id.to_string());
         let downloaded = self.download(location, block, &path);
         let _ = fs::remove_file(path);
         downloaded
     }
 
-    /// Returns the path of a new file for a block that is being written. Several runs of a job, on machines that share
-    /// the cache, get different paths. A file that was left behind is deleted after a day.
+    /// Returns the path of a new file for a block that is being written, whose name begins with `name`. Several runs of
+    /// a job, on machines that share the cache, get different paths. A file that was left behind is deleted after a
+    /// day.
     #[must_use]
-    pub fn scratch(&self, id: BlockId) -> PathBuf {
+    pub fn scratch(&self, name: &str) -> PathBuf {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        self.folder.join(format!("{id}-{}-{since}-{number}.{SCRATCH}", std::process::id()))
+        self.folder.join(format!("{name}-{}-{since}-{number}.{SCRATCH}", std::process::id()))
     }
 
     /// Makes a temporary folder for blocks that are to be uploaded. Deletes those that dead processes left behind more

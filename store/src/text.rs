@@ -98,3 +98,35 @@ fn number(text: &str) -> Option<u128> {
     let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hex { u128::from_str_radix(text, 16).ok() } else { None }
 }
+
+/// Reasons why a block is read-only: its unknown bits of `ro_compat`, and the kind of an unknown section.
+pub mod read_only {
+    use chronoxide_format::view::ReadOnly;
+
+    use super::{Deserialize, Deserializer, Serializer};
+
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// Errors of the serializer.
+    pub fn serialize<S: Serializer>(value: &Option<ReadOnly>, serializer: S) -> Result<S::Ok, S::Error> {
+        let numbers = match *value {
+            None => [0, 0],
+            Some(ReadOnly::Features { bits }) => [bits, 0],
+            Some(ReadOnly::Section { kind }) => [0, kind],
+        };
+        serializer.collect_seq(numbers)
+    }
+
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// Other JSON than two numbers.
+    pub fn deserialize<'de, D: Deserializer<'de>>(json: D) -> Result<Option<ReadOnly>, D::Error> {
+        Ok(match <[u32; 2]>::deserialize(json)? {
+            [0, 0] => None,
+            [0, kind] => Some(ReadOnly::Section { kind }),
+            [bits, _] => Some(ReadOnly::Features { bits }),
+        })
+    }
+}

@@ -44,7 +44,7 @@ impl Error {
             CompactionError::Compact(CompactError::Input { input, source }) if input < inputs.len() => {
                 Self::Input { path: path(input), source }
             }
-            CompactionError::Compact(error @ CompactError::UnknownFeatures { input, .. })
+            CompactionError::Compact(error @ CompactError::ReadOnly { input, .. })
             | CompactionError::Compact(error @ CompactError::Differs { input, .. }) => {
                 Self::Inputs { path: path(input), error }
             }
@@ -96,7 +96,7 @@ fn plan_exit(error: &PlanError) -> Exit {
 
 fn compact_exit(error: &CompactError) -> Exit {
     match error {
-        CompactError::UnknownFeatures { .. } => Exit::Unsupported,
+        CompactError::ReadOnly { .. } => Exit::Unsupported,
         CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
         CompactError::Input { source, .. } => source.exit(),
         CompactError::Unbalanced { .. } | CompactError::Unmapped { .. } => Exit::Corrupt,

@@ -205,7 +205,8 @@ fn note_read_only(folder: &Folder) {
     for (path, _) in folder.lineages().iter().filter(|(_, block)| block.is_read_only) {
         let path = path.display().to_string();
         tell(|out| {
-            let why = "read-only: unknown ro_compat bits; not merged, hidden or deleted";
+            let why =
+                "read-only, with features or sections that this version does not know; not merged, hidden or deleted";
             writeln!(out, "chronoxide-compact: warning: {}: {why}", TerminalSafe(&path))
         });
     }

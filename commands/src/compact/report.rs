@@ -119,6 +119,7 @@ impl Report {
             "bytes_per_series_out": Self::per(self.bytes_out(), series_out),
             "seconds": seconds,
             "peak_memory_bytes": peak_memory(),
+            "optional_sections_copied": self.summary.optional_sections_copied,
             "optional_sections_left_out": self.summary.optional_sections_left_out,
             "shard": arguments.shard.map(|shard| shard.to_string()),
             "shards": arguments.shards,
@@ -166,13 +167,14 @@ impl Report {
         for unmatched in &self.summary.unmatched {
             writeln!(out, "  note         no match: {}", Escaped(unmatched))?;
         }
-        match self.summary.optional_sections_left_out {
-            0 => Ok(()),
-            sections => {
-                let sections = human::count_of(sections as u64, "optional section");
-                writeln!(out, "  not copied   {sections} of unknown kind")
-            }
+        let sections = [
+            ("copied", self.summary.optional_sections_copied),
+            ("not copied", self.summary.optional_sections_left_out),
+        ];
+        for (what, count) in sections.into_iter().filter(|&(_, count)| count > 0) {
+            writeln!(out, "  {what:<12} {} of unknown kind", human::count_of(count as u64, "optional section"))?;
         }
+        Ok(())
     }
 }
 

@@ -68,7 +68,7 @@ fn group_reason(reason: GroupReason) -> String {
 fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
     match reason {
         UnmergedReason::Copy { of } => format!("copy of {}", TerminalSafe(&of.display().to_string())),
-        UnmergedReason::ReadOnly { bits } => format!("read-only: unknown ro_compat bits {bits:#x}"),
+        UnmergedReason::ReadOnly { reason } => format!("read-only: {reason}"),
         UnmergedReason::OutsideTimes => "not between --min-time and --max-time".to_owned(),
         UnmergedReason::NoTimes => "times unknown".to_owned(),
         UnmergedReason::Only => "no other block to merge in its range".to_owned(),
@@ -152,7 +152,7 @@ mod tests {
             job: None,
             external_labels: vec![("cluster".to_owned(), "eu\n1".to_owned())],
             policy: LabelPolicy::NONE,
-            unknown_ro_compat: 0,
+            read_only: None,
             layout: Layout::Factored,
         }
     }

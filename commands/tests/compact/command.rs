@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::layout::RowForm;
+use chronoxide_format::layout::{MAY_BE_COPIED, OPTIONAL, RowForm};
 use chronoxide_format::view::BlockView;
-use chronoxide_format::write::BlockMeta;
+use chronoxide_format::write::{BlockMeta, SectionBytes};
 use chronoxide_testkit::archive::undecodable;
 use chronoxide_testkit::broken::broken;
 use chronoxide_testkit::editor::BlockEditor;
@@ -117,7 +117,7 @@ fn two_blocks_become_one_that_verifies() {
     assert!(fs::read(folder.path("swapped.cx")).unwrap() == block);
     assert_exit(&run(&[&a, &b, "-o", &folder.text("fixed.cx"), "--layout", "fixed", "--threads", "8"]), 0, "");
     let fixed = fs::read(folder.path("fixed.cx")).unwrap();
-    assert_eq!(BlockView::open(&fixed).unwrap().row_form(), RowForm::FixedWidth);
+    assert_eq!(BlockView::open(&fixed).unwrap().row_form(), Some(RowForm::FixedWidth));
 }
 
 #[test]
@@ -335,15 +335,51 @@ fn blocks_that_contradict_each_other_are_named() {
 #[test]
 fn optional_sections_are_left_out_and_said_to_be() {
     let folder = Folder::new();
-    // Two sections that this version does not know, and features that may be ignored.
+    // Three sections that this version does not know, and features that may be ignored.
     let input = folder.write("optional.cx", golden_bytes("meta"));
     assert_eq!(BlockView::open(&golden_bytes("meta")).unwrap().features(), [0, 0, 6]);
     let out = folder.text("out.cx");
-    assert_exit(&run(&[&input, "-o", &out]), 0, "not copied   2 optional sections");
+    assert_exit(&run(&[&input, "-o", &out]), 0, "not copied   3 optional sections");
     let block = fs::read(Path::new(&out)).unwrap();
     let view = BlockView::open(&block).unwrap();
     assert!(view.sections().all(|section| section.known().is_some()));
     assert_eq!(view.features(), [0; 3], "a rewrite copies no feature that it does not know");
+}
+
+/// A section that may be copied stays with the series refs that it is about: in the archive of a block, and not in a
+/// merge.
+#[test]
+fn sections_that_may_be_copied_stay_with_their_series_refs() {
+    let folder = Folder::new();
+    let kind = OPTIONAL | MAY_BE_COPIED | 99;
+    let block = |name: &str| {
+        let mut editor = BlockEditor::open(&golden_bytes(name));
+        editor.sections.push(SectionBytes { kind, id: 7, bytes: format!("of {name}").into_bytes() });
+        editor.sections.push(SectionBytes { kind: OPTIONAL | 100, id: 0, bytes: b"dropped".to_vec() });
+        editor.sections.sort_by_key(|section| section.kind);
+        editor.close()
+    };
+    let input = folder.write("one.cx", block("lists-split"));
+    let unknown = |file: &str| -> Vec<(u32, u32)> {
+        let block = fs::read(file).unwrap();
+        let view = BlockView::open_unpacked(&block, &mut Vec::new()).map(|view| view.verify().map(|_| ()));
+        assert_eq!(view, Ok(Ok(())));
+        let view = BlockView::open(&block).unwrap();
+        view.sections().filter(|section| section.known().is_none()).map(|section| (section.kind, section.id)).collect()
+    };
+    let out = folder.text("archive.cx");
+    assert_exit(&run(&[&input, "-o", &out, "--archive"]), 0, "copied       1 optional section of unknown kind");
+    assert_eq!(unknown(&out), [(kind, 7)]);
+    let bytes = fs::read(&out).unwrap();
+    assert!(bytes.windows(14).any(|bytes| bytes == b"of lists-split"));
+    // Other refs.
+    let out = folder.text("plain.cx");
+    assert_exit(&run(&[&input, "-o", &out, "--layout", "bitpacked"]), 0, "not copied   2 optional sections");
+    assert_eq!(unknown(&out), []);
+    let other = folder.write("two.cx", block("shared-table"));
+    let out = folder.text("merged.cx");
+    assert_exit(&run(&[&input, &other, "-o", &out]), 0, "not copied   4 optional sections");
+    assert_eq!(unknown(&out), []);
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_capture_becomes_a_block_that_verifies() {
     let time = TimeRange { start: 1_762_851_600_000_000_000, end: 1_762_851_660_000_002_001 };
     assert_eq!(meta.time(), Some(time));
     assert_eq!((meta.policy().max_name_len(), meta.policy().max_value_len()), (1_024, 2_048));
-    assert_eq!(block.row_form(), RowForm::BitPacked);
+    assert_eq!(block.row_form(), Some(RowForm::BitPacked));
     let labels = [
         ("__name__", "db.client.operation.duration"),
         ("db.namespaces", r#"["shop","audit"]"#),

@@ -210,9 +210,9 @@ fn sections_are_where_the_dump_says() {
         end = offset + length;
     }
     assert_eq!(end, fs::metadata(&path).unwrap().len());
-    // Six required sections, two that are not known, and the checks.
-    assert_eq!(lines.lines().count(), 9);
-    assert_eq!(stdout(&["sections", &path]).lines().count(), 9);
+    // Six required sections, three that are not known, and the checks.
+    assert_eq!(lines.lines().count(), 10);
+    assert_eq!(stdout(&["sections", &path]).lines().count(), 10);
 }
 
 /// Returns the series of a block, as the command prints them for machines.

@@ -25,9 +25,8 @@ impl Verified {
     /// The first input, in the order of the inputs, that is damaged or has a feature that forbids compaction.
     pub(super) fn from_inputs(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Self, CompactError> {
         for (input, view) in inputs.iter().enumerate() {
-            let bits = view.unknown_ro_compat();
-            if bits != 0 {
-                return Err(CompactError::UnknownFeatures { input, bits });
+            if let Some(reason) = view.read_only() {
+                return Err(CompactError::ReadOnly { input, reason });
             }
         }
         let mut verified = Self { series_count: 0, fingerprint: Fingerprint::ZERO };

@@ -1,7 +1,7 @@
 //! Checks that need no merging: contradictory options, names that the label policy does not allow, and the estimate of
 //! memory.
 
-use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::policy::{LabelPolicy, is_reserved_name};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
 
@@ -67,7 +67,7 @@ pub(crate) fn check_memory(
     let needed = match Estimate::from_catalogues(inputs, options, planned_series, has_outputs, has_remaps) {
         Ok(estimate) => estimate.of_labels(),
         // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
-        Err(_) => memory::packed_arenas(inputs)?,
+        Err(_) => memory::packed_content(inputs)?,
     };
     memory::check(needed, options)
 }
@@ -84,6 +84,9 @@ pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError
         return Err(CompactError::Options {
             what: "an external label has an empty value; leave the label out instead",
         });
+    }
+    if options.rewrite.renamed().any(|(_, new)| is_reserved_name(new)) {
+        return Err(CompactError::Options { what: "names of labels that begin with U+0000 are reserved" });
     }
     let Some(shards) = &options.shards else { return Ok(()) };
     let is_by = |name: &String| *name == shards.by;

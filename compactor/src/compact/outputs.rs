@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use chronoxide_format::identity::BlockId;
 use chronoxide_format::view::Job;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
@@ -83,7 +84,7 @@ impl Publication<'_> {
         &self,
         merged: &'a MergedOutputs,
         summary: &mut Summary,
-        mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+        mut publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>,
     ) -> Result<Vec<KnownOutput<'a>>, E> {
         let only = self.options.shards.as_ref().and_then(|shards| shards.only);
         let count = merged.outputs.len() as u32;
@@ -100,10 +101,12 @@ impl Publication<'_> {
             summary.timings.add(Phase::Plan, started.elapsed());
             let started = Instant::now();
             self.watch.progress(Phase::Write, number.into(), count.into())?;
+            let refs = draft.take_refs();
+            summary.optional_sections_copied += draft.carried_sections();
+            let block_id = publish(number, draft)?;
             if self.has_remaps {
-                known.push(KnownOutput { rows, shard, block_id: draft.block_id(), refs: draft.take_refs() });
+                known.push(KnownOutput { rows, shard, block_id, refs });
             }
-            publish(number, draft)?;
             summary.timings.add(Phase::Write, started.elapsed());
         }
         Ok(known)

@@ -1,9 +1,11 @@
 //! The steps of a compaction in their order: [`run`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use chronoxide_format::PLAN_KEY;
+use chronoxide_format::identity::BlockId;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
@@ -35,7 +37,7 @@ pub(crate) fn run<E: From<CompactError>>(
     spool: &mut Spool<'_>,
     planned_series: u32,
     observer: &dyn Observer,
-    publish: Option<impl FnMut(u32, Draft<'_>) -> Result<(), E>>,
+    publish: Option<impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>>,
     publish_remap: Option<PublishRemap<'_, E>>,
 ) -> Result<Summary, E> {
     let mut summary = Summary::default();
@@ -60,6 +62,14 @@ pub(crate) fn run<E: From<CompactError>>(
     let started = Instant::now();
     let (metas, metrics) = meta::copy(inputs)?;
     let (mut merged_meta, lifted) = meta::merge(&metas, options)?;
+    let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
+    if let [only] = inputs
+        && is_one_output
+        && publish.is_some()
+    {
+        let carried = only.carried_sections().map_err(|source| CompactError::Input { input: 0, source })?;
+        merged_meta.carried = carried.map(Arc::new);
+    }
     check_names(merged_meta.policy, options)?;
     let new_names = options.rewrite.renamed().map(|(_, new)| new);
     let new_symbols: Vec<&str> = new_names.chain(lifted.labels().flat_map(|(name, value)| [name, value])).collect();
@@ -119,7 +129,6 @@ pub(crate) fn run<E: From<CompactError>>(
     summary.timings.add(Phase::Tables, started.elapsed());
 
     let started = Instant::now();
-    let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
     let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && lifted.is_empty() && is_one_output;
     let with_codes = matches!(planning, Planning::Adopted | Planning::Sampled) || !is_all_used;
     let merged = MergedOutputs::merge(&merging, &adopted, options, with_codes, spool, watch)?;
@@ -133,7 +142,7 @@ pub(crate) fn run<E: From<CompactError>>(
     summary.timings.add(Phase::Rows, started.elapsed());
 
     summary.count(&merged, verified.series_count);
-    let unknown_sections = inputs.iter().flat_map(BlockView::sections).filter(|section| section.known().is_none());
+    let unknown_sections = inputs.iter().flat_map(BlockView::unknown_sections);
     summary.optional_sections_left_out = unknown_sections.count();
     summary.unmatched = unmatched(options, &filter, &vocabulary);
     verified.balance(&merged.outputs, &merged.tally, &summary)?;
@@ -154,6 +163,7 @@ pub(crate) fn run<E: From<CompactError>>(
         has_remaps: publish_remap.is_some(),
     };
     let known = publication.publish(&merged, &mut summary, publish)?;
+    summary.optional_sections_left_out -= summary.optional_sections_copied;
     if let Some(publish_remap) = publish_remap {
         publication.publish_remaps(&known, &mut summary, publish_remap)?;
     }

@@ -26,7 +26,10 @@ pub struct Summary {
     pub series_out: u64,
     /// Number of outputs.
     pub outputs: u32,
-    /// Number of optional sections of the inputs that this version does not know; outputs do not have them.
+    /// Number of optional sections of an input that this version does not know and that the output has, since its
+    /// series and their refs are the same.
+    pub optional_sections_copied: usize,
+    /// Number of other optional sections of the inputs that this version does not know; outputs do not have them.
     pub optional_sections_left_out: usize,
     /// Selectors that matched no series, and labels to drop or rename that no series had, as text.
     pub unmatched: Vec<String>,
@@ -44,6 +47,7 @@ impl Default for Summary {
             other_shards: 0,
             series_out: 0,
             outputs: 0,
+            optional_sections_copied: 0,
             optional_sections_left_out: 0,
             unmatched: Vec::new(),
             timings: Timings::default(),

@@ -8,7 +8,7 @@ use chronoxide_publish::{FileSystem, FolderLock, remove_files};
 use chronoxide_reader::lineage::{DeletionOrder, Lineage, deletion_order};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, OpenError};
 
-use super::outputs::{Planned, Progress, PublishedOutput};
+use super::outputs::{Planned, Progress, PublishedOutput, block_name};
 use super::{JobError, Refused};
 
 /// A folder in which jobs run, and the functions that read its blocks. `E` is the error of the verifier.
@@ -34,7 +34,7 @@ use super::{JobError, Refused};
 /// let folder = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &|path| Folder::read(path, Checks::Lazy) };
 /// let id = chronoxide_format::view::BlockView::open(&merged)?.block_id();
 /// let byte_len = Some(merged.len() as u64);
-/// let output = Planned { id, byte_len, write: Box::new(|out| out.write_all(&merged)) };
+/// let output = Planned { byte_len, write: Box::new(|out| out.write_all(&merged).map(|()| id)) };
 /// let delete: Vec<_> = inputs.live().iter().map(|entry| entry.id()).collect();
 /// let done = folder.publish([output], Some(&delete))?;
 /// assert_eq!(done.deleted.len(), 2);
@@ -202,7 +202,7 @@ impl<E> JobFolder<'_, E> {
     }
 
     pub(super) fn path_of(&self, id: BlockId) -> PathBuf {
-        self.lock.folder().join(format!("{id}.cx"))
+        self.lock.folder().join(block_name(id))
     }
 }
 
@@ -214,11 +214,11 @@ pub struct OpenJob<'a, E> {
 }
 
 impl<E> OpenJob<'_, E> {
-    /// Publishes the next output.
+    /// Publishes the next output. Returns its id.
     ///
     /// # Errors
     /// See [`JobError`].
-    pub fn publish(&mut self, planned: Planned<'_>) -> Result<(), JobError<E>> {
+    pub fn publish(&mut self, planned: Planned<'_>) -> Result<BlockId, JobError<E>> {
         self.progress.publish(self.folder, planned)
     }
 

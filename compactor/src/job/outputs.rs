@@ -1,32 +1,32 @@
 //! Publishes outputs, or finds existing ones.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chronoxide_publish::{Existing, Output, PublishError, publish};
+use chronoxide_publish::{Output, PublishError, publish_in};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, Job};
 
 use super::{JobError, JobFolder, Refused};
 
-/// Writes a block. It may seek back to fill in the header.
-pub type WriteBlock<'a> = Box<dyn FnOnce(&mut dyn Output) -> io::Result<()> + 'a>;
+/// Writes a block and returns its id. It may seek back to fill in the header.
+pub type WriteBlock<'a> = Box<dyn FnOnce(&mut dyn Output) -> io::Result<BlockId> + 'a>;
 
 /// An output to be written.
 pub struct Planned<'a> {
-    /// Block id, which is the name of the file.
-    pub id: BlockId,
     /// Length in bytes, if known before it is written.
     pub byte_len: Option<u64>,
-    /// Writes the block. Not called if the output exists already.
+    /// Writes the block. Its id, which is the name of the file, covers all of its bytes: a job that is run again writes
+    /// an output that exists already to a temporary file, and drops it.
     pub write: WriteBlock<'a>,
 }
 
 impl fmt::Debug for Planned<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Planned").field("id", &self.id).field("byte_len", &self.byte_len).finish_non_exhaustive()
+        f.debug_struct("Planned").field("byte_len", &self.byte_len).finish_non_exhaustive()
     }
 }
 
@@ -59,15 +59,26 @@ impl Progress {
         Self { only: Some(output), ..Self::default() }
     }
 
-    /// Publishes the next output, unless it exists already.
-    pub(super) fn publish<E>(&mut self, folder: &JobFolder<'_, E>, planned: Planned<'_>) -> Result<(), JobError<E>> {
-        let path = folder.path_of(planned.id);
-        let (id, byte_len) = (planned.id, planned.byte_len);
+    /// Publishes the next output, unless it exists already. Returns its id.
+    pub(super) fn publish<E>(
+        &mut self,
+        folder: &JobFolder<'_, E>,
+        planned: Planned<'_>,
+    ) -> Result<BlockId, JobError<E>> {
+        let Planned { byte_len, write } = planned;
+        let written = Cell::new(BlockId::default());
         let mut job = None;
-        let published = publish(folder.system, &path, Existing::Refuse, planned.write, |candidate| {
-            job = Some(self.check(folder, (id, byte_len), candidate.path(), candidate.byte_len())?);
+        let write = |out: &mut dyn Output| {
+            let id = write(out)?;
+            written.set(id);
+            Ok(block_name(id))
+        };
+        let published = publish_in(folder.system, folder.lock.folder(), write, |candidate| {
+            job = Some(self.check(folder, (written.get(), byte_len), candidate.path(), candidate.byte_len())?);
             Ok(())
         });
+        let id = written.get();
+        let path = folder.path_of(id);
         let (byte_len, found) = match published {
             Ok(published) => (published.byte_len, false),
             Err(PublishError::Exists { .. }) => {
@@ -82,7 +93,7 @@ impl Progress {
         };
         self.job = job;
         self.published.push(PublishedOutput { path, id, byte_len, found });
-        Ok(())
+        Ok(id)
     }
 
     fn check<E>(
@@ -120,6 +131,11 @@ impl Progress {
         }
         Ok(self.published)
     }
+}
+
+/// Returns the name of the file of a block.
+pub(super) fn block_name(id: BlockId) -> String {
+    format!("{id}.cx")
 }
 
 /// Syncs an existing output. The run that published it may have been killed before that, or the file was copied here.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_format::PLAN_KEY;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet};
+use chronoxide_format::shard::SHARD_KEY;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
@@ -56,8 +57,8 @@ pub enum Unproven {
         /// Name of the missing metadata.
         what: &'static str,
     },
-    /// An output is read-only: it may not be merged, and so not be counted (spec, section 10).
-    #[error("{} is read-only: it has unknown ro_compat bits", path.display())]
+    /// An output is read-only: it may not be merged, and so not be counted (LIFECYCLE.md, section 4).
+    #[error("{} is read-only: it has features or sections that this version does not know", path.display())]
     ReadOnly {
         /// The output.
         path: PathBuf,
@@ -185,8 +186,8 @@ impl Stated {
         let copy = view.to_owned_meta()?;
         let meta = copy.meta()?;
         let keys = meta.annotations()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
-        // A forecast is about the plan of one block: outputs do not copy it.
-        let user_keys = keys.filter(|key| key.as_deref() != Ok(PLAN_KEY));
+        // A forecast is about the plan of one block, and a shard about its series: outputs do not copy them.
+        let user_keys = keys.filter(|key| !matches!(key.as_deref(), Ok(PLAN_KEY | SHARD_KEY)));
         Ok(Self {
             time: meta.time(),
             window: meta.window(),

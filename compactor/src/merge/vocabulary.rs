@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chronoxide_format::bits::width;
-use chronoxide_format::identity::{Fingerprint, SymbolHash};
+use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, Result};
 use rayon::prelude::*;
@@ -72,7 +72,6 @@ impl<'a> Vocabulary<'a> {
             sources.entry(*new).or_default();
         }
 
-        let hashes: Vec<SymbolHash> = symbols.par_iter().map(|symbol| SymbolHash::new(symbol.as_bytes())).collect();
         let dictionaries = (sources.par_iter())
             .map(|(&name, of_name)| {
                 let mut values: Vec<Vec<u32>> = values_of(inputs, of_name, &maps)?;
@@ -80,7 +79,7 @@ impl<'a> Vocabulary<'a> {
                     values.extend(values_of(inputs, &sources[old], &maps)?);
                 }
                 values.extend(added.get(&name).cloned());
-                let key = merge_values(name, &values, &hashes);
+                let key = merge_values(name, &values, &symbols);
                 let codes = values.iter().take(of_name.len()).map(|own| positions(own, &key.values)).collect();
                 Ok((key, codes))
             })
@@ -150,13 +149,14 @@ fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>>
     Ok(symbols)
 }
 
-fn merge_values(name: u32, of_inputs: &[Vec<u32>], hashes: &[SymbolHash]) -> Key {
+fn merge_values(name: u32, of_inputs: &[Vec<u32>], symbols: &[&str]) -> Key {
     let mut values = of_inputs.concat();
     // The inputs are sorted runs, which a stable sort merges.
     values.sort();
     values.dedup();
-    let hash = |symbol: u32| hashes[symbol as usize];
-    let labels = values.iter().map(|&value| Fingerprint::from_label(hash(name), hash(value))).collect();
+    let text = |symbol: u32| symbols[symbol as usize].as_bytes();
+    let hasher = LabelHasher::new(text(name));
+    let labels = values.iter().map(|&value| hasher.label(text(value))).collect();
     Key { name, values, labels }
 }
 

@@ -165,16 +165,16 @@ impl<'a> Draft<'a> {
         std::mem::take(&mut self.refs)
     }
 
-    /// Returns the block id.
-    #[must_use]
-    pub const fn block_id(&self) -> BlockId {
-        self.prepared.block_id()
-    }
-
     /// Returns the length of the file in bytes.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.prepared.byte_len()
+    }
+
+    /// Returns the number of optional sections that are copied from the input without being understood.
+    #[must_use]
+    pub const fn carried_sections(&self) -> usize {
+        self.prepared.carried_sections()
     }
 
     /// Returns the number of series.
@@ -189,11 +189,11 @@ impl<'a> Draft<'a> {
         self.fingerprint
     }
 
-    /// Writes the block to the beginning of `out`. A group of rows is in memory at a time.
+    /// Writes the block to the beginning of `out`, and returns its id. A group of rows is in memory at a time.
     ///
     /// # Errors
     /// Errors of `out`, and of reading rows from the spool.
-    pub fn write_to<W: Write + Seek>(self, out: &mut W) -> io::Result<()> {
+    pub fn write_to<W: Write + Seek>(self, out: &mut W) -> io::Result<BlockId> {
         match self.body {
             Body::Whole => self.prepared.write_to(out, |_| Ok(())),
             Body::Rows(body) => self.prepared.write_to(out, |sink| body.write(sink)),

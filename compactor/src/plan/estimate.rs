@@ -36,13 +36,25 @@ pub(super) struct InputMemory {
 impl InputMemory {
     pub(super) fn from_counts(counts: &Counts, series: u64, is_archive: bool) -> Self {
         let arenas = 1 + u64::from(counts.is_packed) + 2 * u64::from(is_archive);
-        let labels = (counts.arena_len * arenas)
-            .saturating_add(counts.symbols * SYMBOL + counts.values * VALUE + counts.metric_bytes * METRIC_BYTE);
-        let translated = counts.largest_keyset.saturating_mul(TRANSLATED + TRANSLATED_CODE * counts.largest_width);
-        let rows = translated
-            .saturating_add(counts.inner_rows * INNER_ROW + counts.inner_codes * INNER_CODE)
-            .saturating_add(counts.inner_labels * 4)
-            .saturating_add(counts.lists * LIST + counts.member_bytes * MEMBER_BYTE);
+        // Counts are read without their checksums.
+        let sum = |terms: &[(u64, u64)]| {
+            terms.iter().fold(0_u64, |sum, (count, size)| sum.saturating_add(count.saturating_mul(*size)))
+        };
+        let labels = sum(&[
+            (counts.arena_len, arenas),
+            (counts.symbols, SYMBOL),
+            (counts.values, VALUE),
+            (counts.metric_bytes, METRIC_BYTE),
+        ]);
+        let of_label = TRANSLATED_CODE.saturating_mul(counts.largest_width).saturating_add(TRANSLATED);
+        let rows = sum(&[
+            (counts.largest_keyset, of_label),
+            (counts.inner_rows, INNER_ROW),
+            (counts.inner_codes, INNER_CODE),
+            (counts.inner_labels, 4),
+            (counts.lists, LIST),
+            (counts.member_bytes, MEMBER_BYTE),
+        ]);
         Self { labels, rows, series, codes: counts.codes, has_plan: counts.inner_rows > 0 }
     }
 
@@ -59,7 +71,7 @@ impl InputMemory {
     /// Returns the memory of a job that reads the inputs whole. If `learns`, it learns a plan even if an input has one.
     pub(super) fn job(self, learns: bool) -> u64 {
         // Learned from all rows, or from a sample of them.
-        let learned = self.codes / self.series.max(1) * self.series.min(PLANNED_SERIES);
+        let learned = (self.codes / self.series.max(1)).saturating_mul(self.series.min(PLANNED_SERIES));
         let planned = if learns || !self.has_plan { learned.saturating_mul(PLANNED_CODE) } else { 0 };
         (LEAST_MEMORY as u64).saturating_add(self.labels).saturating_add(self.rows).saturating_add(planned)
     }

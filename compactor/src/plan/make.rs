@@ -41,7 +41,7 @@ impl Description {
             job: facts.job.filter(|job| job.output_count > 1).map(|job| job.id),
             external_labels: facts.external_labels.clone(),
             policy: facts.policy(),
-            unknown_ro_compat: facts.unknown_ro_compat,
+            read_only: facts.read_only,
             layout: match (facts.planner_version, facts.is_fixed_width) {
                 (0, true) => Layout::FixedWidth,
                 (0, false) => Layout::BitPacked,

@@ -1,12 +1,13 @@
 //! [`run`]: one job of a plan.
 
+use std::cell::Cell;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, Existing, PublishError, Spool, publish};
+use chronoxide_publish::{Disk, Existing, Output, PublishError, Spool, publish};
 use chronoxide_reader::{Block, BlockId, OpenError};
 use chronoxide_store::{Cache, Created, Facts, Location, SparseBlock, StoreError, Wanted};
 
@@ -186,8 +187,10 @@ fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched
     let merged = compaction.merge_to_drafts(&mut spool, |number, draft| {
         let missing = || PlanError::Document { reason: format!("job {} has too few outputs", job.id) };
         let key = plan.key(job.outputs.get(number as usize).ok_or_else(missing)?);
-        outputs.push(write(place, key, draft)?);
-        Ok::<(), PlanError>(())
+        let output = write(place, key, draft)?;
+        let id = output.id;
+        outputs.push(output);
+        Ok::<BlockId, PlanError>(id)
     });
     let closed = spool.close();
     let summary = merged.map_err(|error| match error {
@@ -211,7 +214,7 @@ fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched
 fn located(inputs: &[Fetched], source: CompactError) -> PlanError {
     let input = match &source {
         CompactError::Input { input, .. }
-        | CompactError::UnknownFeatures { input, .. }
+        | CompactError::ReadOnly { input, .. }
         | CompactError::Differs { input, .. } => inputs.get(*input).map(|input| input.name.clone()),
         _ => None,
     };
@@ -232,12 +235,11 @@ fn expect_totals(view: &BlockView<'_>, input: &Fetched) -> Result<(), PlanError>
 
 /// Writes an output to a file of this machine, verifies it, and creates the object.
 fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredBlock, PlanError> {
-    let id = draft.block_id();
     let totals = Totals { series: draft.series_count(), fingerprint: draft.fingerprint() };
     let bytes = draft.byte_len();
     // The location itself, if it is a folder: the file need not be copied then.
     let own = place.location.path(&key);
-    let scratch = place.cache.scratch(id);
+    let scratch = place.cache.scratch("output");
     let path = own.as_deref().unwrap_or(&scratch);
     let failed = |source: Box<dyn std::error::Error + Send + Sync>| PlanError::Write {
         path: path.display().to_string(),
@@ -248,7 +250,7 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredB
     }
     let existing = if own.is_some() { Existing::Refuse } else { Existing::Replace };
     let mut header_checksum = None;
-    let mut check = |path: &Path| -> Result<(), Unfit> {
+    let mut check = |path: &Path, id: BlockId| -> Result<(), Unfit> {
         let block = (place.map)(path)?;
         block.unpack().map_err(|source| Unfit::Damaged { source })?;
         verify(&block.view()).map_err(|source| Unfit::Damaged { source })?;
@@ -258,17 +260,32 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredB
         header_checksum = Some(chronoxide_store::header_checksum(block.bytes()));
         Ok(())
     };
+    let (mut draft, written) = (Some(draft), Cell::new(None));
+    let write = |mut out: &mut dyn Output| {
+        let id = draft.take().map(|draft| draft.write_to(&mut out)).transpose()?;
+        written.set(id);
+        Ok(())
+    };
     let published =
-        publish(&Disk, path, existing, |mut out| draft.write_to(&mut out), |candidate| check(candidate.path()));
+        publish(&Disk, path, existing, write, |candidate| check(candidate.path(), written.get().unwrap_or_default()));
     match published {
         Ok(_) => {}
-        Err(PublishError::Exists { .. }) => match check(path) {
-            Ok(()) => {}
-            Err(Unfit::Open(error)) => return Err(error.into()),
-            Err(_) => return Err(StoreError::Occupied { object: place.location.name(&key) }.into()),
-        },
+        Err(PublishError::Exists { .. }) => {
+            // The id covers all bytes: it is known after they were written, if only to nowhere.
+            let id = match draft.take() {
+                Some(draft) => draft.write_to(&mut Nowhere::default()).map_err(|error| failed(error.into()))?,
+                None => written.get().unwrap_or_default(),
+            };
+            written.set(Some(id));
+            match check(path, id) {
+                Ok(()) => {}
+                Err(Unfit::Open(error)) => return Err(error.into()),
+                Err(_) => return Err(StoreError::Occupied { object: place.location.name(&key) }.into()),
+            }
+        }
         Err(error) => return Err(failed(error.into())),
     }
+    let id = written.get().unwrap_or_default();
     let header_checksum = header_checksum.ok_or_else(|| failed("the output was not verified".into()))?;
     let output = StoredBlock { key, id, bytes, header_checksum, totals };
     if own.is_none() {
@@ -279,6 +296,36 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredB
         adopted?;
     }
     Ok(output)
+}
+
+/// Takes bytes and keeps none.
+#[derive(Default)]
+struct Nowhere {
+    position: u64,
+    len: u64,
+}
+
+impl io::Write for Nowhere {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.position += bytes.len() as u64;
+        self.len = self.len.max(self.position);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl io::Seek for Nowhere {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.position = match to {
+            io::SeekFrom::Start(position) => position,
+            io::SeekFrom::End(offset) => self.len.saturating_add_signed(offset),
+            io::SeekFrom::Current(offset) => self.position.saturating_add_signed(offset),
+        };
+        Ok(self.position)
+    }
 }
 
 /// Reason why a written output is refused.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::view::TimeRange;
+use chronoxide_format::view::{ReadOnly, TimeRange};
 
 use super::options::series;
 use super::ranges::{Length, range_of};
@@ -81,10 +81,10 @@ pub enum UnmergedReason<'a> {
         /// Path of that file.
         of: &'a Path,
     },
-    /// The block is read-only: it has a bit in `ro_compat` that this version does not know (spec, section 10).
+    /// The block is read-only (LIFECYCLE.md, section 4).
     ReadOnly {
-        /// The unknown bits of `ro_compat`.
-        bits: u32,
+        /// Feature or section that this version does not know.
+        reason: ReadOnly,
     },
     /// The block lies outside the selected time range.
     OutsideTimes,
@@ -156,8 +156,8 @@ pub fn choose<'a>(blocks: &'a [Description], options: &StrategyOptions) -> Strat
 
 /// Returns the reason if its features or the options exclude a block.
 fn unchosen<'a>(block: &Description, options: &StrategyOptions) -> Option<UnmergedReason<'a>> {
-    if block.unknown_ro_compat != 0 {
-        return Some(UnmergedReason::ReadOnly { bits: block.unknown_ro_compat });
+    if let Some(reason) = block.read_only {
+        return Some(UnmergedReason::ReadOnly { reason });
     }
     if options.min_time.is_none() && options.max_time.is_none() {
         return None;

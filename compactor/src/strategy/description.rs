@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::view::{BlockView, ReadOnly, TimeRange};
 use chronoxide_planner::Layout;
 
 use crate::external;
@@ -31,8 +31,8 @@ pub struct Description {
     pub external_labels: Vec<(String, String)>,
     /// Label policy.
     pub policy: LabelPolicy,
-    /// Bits of `ro_compat` that this version does not know. A block that has any is not merged.
-    pub unknown_ro_compat: u32,
+    /// Reason why the block is not merged, if it is read-only.
+    pub read_only: Option<ReadOnly>,
     /// Layout. It does not affect merging: a merge writes everything in the layout of its output.
     pub layout: Layout,
 }
@@ -59,7 +59,7 @@ impl Description {
             job: meta.job().filter(|job| job.output_count > 1).map(|job| job.id),
             external_labels,
             policy: meta.policy(),
-            unknown_ro_compat: block.unknown_ro_compat(),
+            read_only: block.read_only(),
             layout: match (meta.planner_version(), meta.row_form()) {
                 (0, Some(RowForm::FixedWidth)) => Layout::FixedWidth,
                 (0, _) => Layout::BitPacked,

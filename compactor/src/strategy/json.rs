@@ -1,6 +1,6 @@
 //! Serializes a strategy as JSON.
 
-use chronoxide_format::view::TimeRange;
+use chronoxide_format::view::{ReadOnly, TimeRange};
 use chronoxide_text::human::time;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value, json};
@@ -42,7 +42,12 @@ fn group(group: &Group<'_>) -> Value {
 fn unmerged(unmerged: &Unmerged<'_>) -> Value {
     let reason = match unmerged.reason {
         UnmergedReason::Copy { of } => json!({"kind": "copy", "of": of.display().to_string()}),
-        UnmergedReason::ReadOnly { bits } => json!({"kind": "read-only", "ro_compat": bits}),
+        UnmergedReason::ReadOnly { reason: ReadOnly::Features { bits } } => {
+            json!({"kind": "read-only", "ro_compat": bits})
+        }
+        UnmergedReason::ReadOnly { reason: ReadOnly::Section { kind } } => {
+            json!({"kind": "read-only", "section": kind})
+        }
         UnmergedReason::OutsideTimes => json!({"kind": "outside-times"}),
         UnmergedReason::NoTimes => json!({"kind": "no-times"}),
         UnmergedReason::Only => json!({"kind": "only"}),

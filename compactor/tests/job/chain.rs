@@ -143,9 +143,9 @@ pub fn planned((id, bytes): &Block) -> Planned<'_> {
         out.write_all(&[0; 64])?;
         out.write_all(rest)?;
         out.rewind()?;
-        out.write_all(header)
+        out.write_all(header).map(|()| *id)
     });
-    Planned { id: *id, byte_len: Some(bytes.len() as u64), write }
+    Planned { byte_len: Some(bytes.len() as u64), write }
 }
 
 pub fn path_of(folder: &Path, id: BlockId) -> std::path::PathBuf {

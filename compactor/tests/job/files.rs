@@ -48,7 +48,10 @@ fn inputs_stay_unless_they_are_to_be_deleted() {
     let oldest_first: Vec<_> = originals[..3].iter().map(|(id, _)| path_of(folder.path(), *id)).collect();
     assert_eq!(done.deleted, oldest_first);
     use Call::*;
-    let taken: &[Call] = if cfg!(unix) { &[Open, SyncFile, SyncFolder] } else { &[Open, SyncFolder] };
+    // The id is known when all bytes were written.
+    let written: &[Call] = &[CreateTemporary, Write, Write, Unlink];
+    let durable: &[Call] = if cfg!(unix) { &[Open, SyncFile, SyncFolder] } else { &[Open, SyncFolder] };
+    let taken: &[Call] = &[written, durable].concat();
     let deleted: &[Call] = &[Unlink, Unlink, Unlink, SyncFolder];
     assert_eq!(system.calls(), [taken, taken, taken, deleted].concat());
     assert_eq!(names(folder.path()), named(originals[3..].iter().chain(&step.outputs)));

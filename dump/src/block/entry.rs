@@ -80,7 +80,7 @@ pub struct MetaEntry<'v> {
     pub max_name_len: u32,
     pub max_value_len: u32,
     pub planner_version: u32,
-    pub rows: &'static str,
+    pub rows: String,
 }
 
 /// The job that wrote the block.
@@ -169,7 +169,7 @@ impl fmt::Display for Entry<'_> {
             }
             Self::Metric { row, metadata } => {
                 let MetricEntry { name, metric_type, temporality, unit, description, .. } = metadata;
-                write!(f, "  {row} {} {metric_type} {temporality} {}", DumpText(name), metadata.monotonicity())?;
+                write!(f, "  {row} {} {metric_type} {temporality} {}", DumpText(name), metadata.monotonicity)?;
                 write!(f, " {} {}", DumpText(unit), DumpText(description))
             }
             Self::More { count, indentation } => write!(f, "{indentation}... {count} more"),

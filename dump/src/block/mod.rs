@@ -5,7 +5,7 @@ mod entry;
 use std::io::Write;
 
 use chronoxide_format::layout::{ANCHOR_ROWS, MAJOR, MINOR};
-use chronoxide_format::view::{BlockView, Pairs, Table, Text};
+use chronoxide_format::view::{BlockView, Meta, Pairs, Table, Text};
 use chronoxide_format::{KeyId, SymbolId, TableId};
 pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 
@@ -85,8 +85,8 @@ impl<'v> Dump<'v, '_> {
             let name = crate::section_name(&section);
             self.take(Entry::Section { name, id: section.id, offset: section.offset, length: section.length })?;
         }
-        if let Some(packed) = self.view.packed_arena()? {
-            self.take(Entry::PackedArena { arena: packed.arena_len(), packed: packed.section_len() })?;
+        if let Some(packed) = self.view.packed()? {
+            self.take(Entry::PackedArena { arena: packed.arena_len(), packed: packed.arena_section_len() })?;
         }
         let grid = self.view.frame().grid();
         self.take(Entry::Checks { chunks: grid.chunk_count(), offset: grid.end })
@@ -115,7 +115,7 @@ impl<'v> Dump<'v, '_> {
             max_name_len: policy.max_name_len(),
             max_value_len: policy.max_value_len(),
             planner_version: meta.planner_version(),
-            rows: self.view.row_form().name(),
+            rows: rows(&meta),
         })))
     }
 
@@ -235,4 +235,9 @@ impl<'v> Dump<'v, '_> {
         }
         self.more("  ", metrics.len())
     }
+}
+
+/// Returns the name of the row form, or `unknown-` and its number.
+fn rows(meta: &Meta<'_>) -> String {
+    meta.row_form().map_or_else(|| format!("unknown-{}", meta.row_form_code()), |form| form.name().to_owned())
 }

@@ -68,7 +68,7 @@ impl Plan {
         let uses = Uses::from_view(view)?;
         let mut keysets = view
             .keysets()
-            .map(|keyset| KeysetGain::from_keyset(view, &keyset?, view.row_form()))
+            .map(|keyset| KeysetGain::from_keyset(view, &keyset?, view.row_form().unwrap_or_default()))
             .collect::<Result<Vec<_>>>()?;
         keysets.sort_by_key(|keyset| (Reverse(keyset.saved_bytes), keyset.keyset));
         let forecast = forecast(&meta)?;

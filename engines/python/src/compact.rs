@@ -167,7 +167,7 @@ fn raise(error: CompactionError<OpenError>, blocks: &[Block]) -> PyErr {
         CompactionError::Compact(Cause::Input { input, source }) if input < blocks.len() => {
             blocks[input].locate(source).raise()
         }
-        CompactionError::Compact(error @ (Cause::UnknownFeatures { input, .. } | Cause::Differs { input, .. }))
+        CompactionError::Compact(error @ (Cause::ReadOnly { input, .. } | Cause::Differs { input, .. }))
             if input < blocks.len() =>
         {
             CompactError::new_err(blocks[input].locate(error.reason()).to_string())

@@ -1,10 +1,9 @@
 //! Bits of lists: [`Coding`].
 //!
-//! Members of a *plain* list are fields of one width. A *split* list is coded by the method of Elias (1974) and Fano
-//! (1971): the low bits of each member are a field, and its other bits are a position among ones and zeros. If the
-//! number of low bits is well chosen, a member takes at most two bits more than the logarithm of the average gap. All
-//! lists of a pool have the same number of low bits, so that the start of each list follows from the number of members
-//! before it.
+//! The low bits of each member of a list are a field. The other bits, if there are any, are coded by the method of
+//! Elias (1974) and Fano (1971), as a position among ones and zeros: the list is *split*. If the number of low bits is
+//! well chosen, a member takes at most two bits more than the logarithm of the average gap. All lists of a pool have
+//! the same number of low bits, so that the start of each list follows from the number of members before it.
 
 use crate::bits::{BitWriter, mask, width};
 use crate::layout::MAX_UPPER_BITS;
@@ -15,9 +14,9 @@ const MAX_SHARE: (u64, u64) = (15, 16);
 /// Coding of the lists of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coding {
-    /// Bits of the field of a member: all of its bits if lists are plain, or the low ones.
+    /// Bits of the field of a member.
     pub low_width: u32,
-    /// Largest upper part of a member; 0 if lists are plain.
+    /// Largest upper part of a member; 0 if the field has all bits.
     pub max_upper: u32,
 }
 
@@ -53,34 +52,22 @@ impl ListSizes {
 }
 
 impl Coding {
-    /// Returns the coding of plain lists with members of `width` bits.
+    /// Returns the coding with fields of `low_width` bits, at most 32, for members below `row_count`.
     #[inline]
-    pub(crate) const fn plain(width: u32) -> Self {
-        Self { low_width: width, max_upper: 0 }
+    pub(crate) fn new(low_width: u32, row_count: u32) -> Self {
+        Self { low_width, max_upper: row_count.saturating_sub(1).checked_shr(low_width).unwrap_or(0) }
     }
 
-    /// Returns the coding with fields of `low_width` bits, for members of `member_width` bits. Returns `None` if the
-    /// format does not have it.
-    #[inline]
-    pub(crate) fn new(member_width: u32, low_width: u64, row_count: u32) -> Option<Self> {
-        let low_width = u32::try_from(low_width).ok()?;
-        if low_width == member_width {
-            return Some(Self::plain(member_width));
-        }
-        let max_upper = row_count.saturating_sub(1).checked_shr(low_width).unwrap_or(0);
-        (max_upper > 0).then_some(Self { low_width, max_upper })
-    }
-
-    /// Chooses the coding with the fewest bits for lists of members of `plain_width` bits. Lists are split only if that
-    /// saves a sixteenth, and if the format allows as many upper bits.
+    /// Chooses the coding with the fewest bits. `plain_width` is the width of a field that holds a whole member. Lists
+    /// are split only if that saves a sixteenth, and if the format allows as many upper bits.
     pub(crate) fn choose(plain_width: u32, sizes: &ListSizes) -> Self {
-        let plain = Self::plain(plain_width);
+        let plain = Self { low_width: plain_width, max_upper: 0 };
         let bits = |coding: &Self| coding.bits(sizes.list_count, sizes.member_count).unwrap_or(u64::MAX);
         // Fewer low bits than the largest row number has: all of these split. The first of equal ones is taken, the one
         // with the fewest upper bits.
         let split = (0..width(sizes.row_count.saturating_sub(1).into()))
             .rev()
-            .filter_map(|low_width| Self::new(plain_width, low_width.into(), sizes.row_count))
+            .map(|low_width| Self::new(low_width, sizes.row_count))
             .filter(|coding| sizes.longest + u64::from(coding.max_upper) <= MAX_UPPER_BITS)
             .min_by_key(bits);
         let (share, of) = MAX_SHARE;
@@ -103,10 +90,13 @@ impl Coding {
         members.checked_mul(per_member)?.checked_add(lists.checked_mul(self.max_upper.into())?)
     }
 
-    /// Writes a split list: the low bits of all members, then the upper bits.
+    /// Writes a list: the low bits of all members, then the upper bits.
     pub(crate) fn push_list(self, list: &[u32], writer: &mut BitWriter) {
         for &member in list {
             writer.push(u64::from(member) & mask(self.low_width), self.low_width);
+        }
+        if !self.is_split() {
+            return;
         }
         let mut zeros = 0;
         for &member in list {
@@ -138,14 +128,10 @@ mod tests {
     #[test]
     fn low_bits_are_all_bits_or_leave_some() {
         // Rows 0 to 999 take 10 bits, and 16 in rows of fixed width.
-        assert_eq!(Coding::new(10, 10, 1000), Some(Coding { low_width: 10, max_upper: 0 }));
-        assert_eq!(Coding::new(10, 7, 1000), Some(Coding { low_width: 7, max_upper: 7 }));
-        assert_eq!(Coding::new(10, 0, 1000), Some(Coding { low_width: 0, max_upper: 999 }));
-        assert_eq!(Coding::new(10, 11, 1000), None);
-        assert_eq!(Coding::new(16, 16, 1000), Some(Coding { low_width: 16, max_upper: 0 }));
-        assert_eq!(Coding::new(16, 10, 1000), None, "no upper bits are left");
-        assert_eq!(Coding::new(0, 0, 1), Some(Coding { low_width: 0, max_upper: 0 }));
-        assert_eq!(Coding::new(32, 33, u32::MAX), None);
+        for (low_width, max_upper) in [(10, 0), (16, 0), (32, 0), (7, 7), (0, 999)] {
+            assert_eq!(Coding::new(low_width, 1000), Coding { low_width, max_upper });
+        }
+        assert_eq!(Coding::new(0, 1), Coding { low_width: 0, max_upper: 0 });
     }
 
     #[test]

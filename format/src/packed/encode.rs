@@ -1,4 +1,4 @@
-//! From an arena to the packed-arena section.
+//! From content to a packed section.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use zerocopy::byteorder::little_endian::U64;
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::{CParameter, Strategy};
 
-use super::PackedArena;
-use crate::layout::PackedArenaHeader;
+use super::section::PackedSection;
+use crate::layout::PackedHeader;
 use crate::number::length;
 use crate::write::BuildError;
 
@@ -32,19 +32,19 @@ const fn parameters() -> [CParameter; 8] {
     ]
 }
 
-/// Returns the packed-arena section, or `None` if its frame would be too short for an arena of this length.
-pub(crate) fn encode(arena: &[u8]) -> Result<Option<Vec<u8>>, BuildError> {
-    let frame = compress(arena).map_err(|_| BuildError::Pack)?;
-    let header = PackedArenaHeader { arena_len: U64::new(length(arena.len())) };
+/// Returns the packed section, or `None` if its frame would be too short for content of this length.
+pub(crate) fn encode(content: &[u8]) -> Result<Option<Vec<u8>>, BuildError> {
+    let frame = compress(content).map_err(|_| BuildError::Pack)?;
+    let header = PackedHeader { content_len: U64::new(length(content.len())) };
     let section = [header.as_bytes(), &frame].concat();
     // The only rule that an encoder cannot keep: very many bytes in few.
-    Ok(PackedArena::parse(&section, length(arena.len())).is_ok().then_some(section))
+    Ok(PackedSection::parse(&section).is_ok().then_some(section))
 }
 
-fn compress(arena: &[u8]) -> io::Result<Vec<u8>> {
+fn compress(content: &[u8]) -> io::Result<Vec<u8>> {
     let mut compressor = Compressor::new(LEVEL)?;
     for parameter in parameters() {
         compressor.set_parameter(parameter)?;
     }
-    compressor.compress(arena)
+    compressor.compress(content)
 }

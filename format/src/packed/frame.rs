@@ -1,7 +1,7 @@
-//! The form of the zstd frame of a packed arena (RFC 8878, section 3.1.1): read without decoding it.
+//! The form of the zstd frame of a packed section (RFC 8878, section 3.1.1): read without decoding it.
 
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_PACKED_WINDOW, PackedArenaHeader};
+use crate::layout::{MAX_PACKED_WINDOW, PackedHeader};
 use crate::number::{index, length};
 use crate::{Error, Result, Rule};
 
@@ -21,7 +21,7 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     /// Returns the error of a value at the current position, or of the value that was read last.
     fn error(&self, found: u64, expected: u64) -> Error {
-        let place = length(size_of::<PackedArenaHeader>()) + length(self.position);
+        let place = length(size_of::<PackedHeader>()) + length(self.position);
         corrupt(Rule::PackedFrame, Place::Byte(place), found, expected)
     }
 
@@ -49,7 +49,7 @@ impl Cursor<'_> {
 /// Checks that the bytes are one frame with a window of at most [`MAX_PACKED_WINDOW`] bytes, without checksum and
 /// dictionary, and nothing after it. Returns the number of bytes that it decodes to at most. Compressed blocks are not
 /// decoded.
-pub(super) fn check(frame: &[u8], arena_len: u64) -> Result<u64> {
+pub(super) fn check(frame: &[u8], expected_len: u64) -> Result<u64> {
     let mut cursor = Cursor { frame, position: 0 };
     let magic = cursor.number(4)?;
     if frame.first_chunk() != Some(&MAGIC) {
@@ -69,9 +69,9 @@ pub(super) fn check(frame: &[u8], arena_len: u64) -> Result<u64> {
         _ => Some(cursor.number(8)?),
     };
     if let Some(content_len) = content_len
-        && content_len != arena_len
+        && content_len != expected_len
     {
-        return Err(corrupt(Rule::PackedLength, Place::Byte(0), arena_len, content_len));
+        return Err(corrupt(Rule::PackedLength, Place::Byte(0), expected_len, content_len));
     }
     let window = window.or(content_len).unwrap_or(0);
     if window > MAX_PACKED_WINDOW {
@@ -132,8 +132,8 @@ mod tests {
         (u32::from(is_last) | kind << 1 | len << 3).to_le_bytes()[..3].to_vec()
     }
 
-    fn rule(frame: &[u8], arena_len: u64) -> Option<Rule> {
-        check(frame, arena_len).err().map(|error| error.rule())
+    fn rule(frame: &[u8], content_len: u64) -> Option<Rule> {
+        check(frame, content_len).err().map(|error| error.rule())
     }
 
     #[test]

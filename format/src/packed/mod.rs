@@ -1,27 +1,27 @@
-//! The packed arena of an archive block: the symbols' bytes as one zstd frame (spec, section 6).
+//! The packed sections of an archive: the symbols' bytes and the metric metadata, a zstd frame each (ARCHIVE.md).
 //!
 //! | module | contents |
 //! |---|---|
-//! | `arena` | [`PackedArena`]: length and decoding |
+//! | `section` | [`Packed`]: lengths and decoding |
 //! | `frame` | the form of the frame: features, window, blocks |
-//! | `decode` | from the frame to the arena |
-//! | `encode` | from an arena to the section |
+//! | `decode` | from a frame to its content |
+//! | `encode` | from content to a section |
 //! | `unsupported` | both without the feature `archive`: errors |
 
-mod arena;
 #[cfg(feature = "archive")]
 mod decode;
 #[cfg(feature = "archive")]
 mod encode;
 mod frame;
+mod section;
 #[cfg(any(test, not(feature = "archive")))]
 mod unsupported;
 
-pub use arena::PackedArena;
 #[cfg(feature = "archive")]
 use decode::decode;
 #[cfg(feature = "archive")]
 pub(crate) use encode::encode;
+pub use section::Packed;
 #[cfg(not(feature = "archive"))]
 use unsupported::decode;
 #[cfg(not(feature = "archive"))]

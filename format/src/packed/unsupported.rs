@@ -4,12 +4,12 @@ use crate::write::BuildError;
 use crate::{Error, Result};
 
 /// Returns an error: a frame is decoded with zstd only.
-pub(super) const fn decode(_frame: &[u8], _len: u64, _arena: &mut Vec<u8>) -> Result<()> {
+pub(super) const fn decode(_frame: &[u8], _len: u64, _content: &mut Vec<u8>) -> Result<()> {
     Err(Error::UnsupportedArchive)
 }
 
-/// Returns an error: an arena is packed with zstd only.
-pub(crate) const fn encode(_arena: &[u8]) -> Result<Option<Vec<u8>>, BuildError> {
+/// Returns an error: content is packed with zstd only.
+pub(crate) const fn encode(_content: &[u8]) -> Result<Option<Vec<u8>>, BuildError> {
     Err(BuildError::UnsupportedArchive)
 }
 

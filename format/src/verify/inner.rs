@@ -2,14 +2,14 @@
 
 use super::catalogue::unused;
 use super::rows::RowReader;
-use super::table::{Known, verify_keys, verify_leaves, verify_map};
+use super::table::{Known, verify_keys, verify_leaves};
 use super::uses::Marks;
 use super::{expect, pool, symbol};
-use crate::error::{Place, corrupt, corrupt_at};
-use crate::identity::{Fingerprint, SymbolHash};
-use crate::number::{index, length};
+use crate::error::{Place, corrupt_at};
+use crate::identity::{Fingerprint, LabelHasher};
+use crate::number::{index, low32};
 use crate::view::{BlockView, Column, Domain, Pool, Table};
-use crate::{KeyId, Result, Rule, TableId};
+use crate::{KeyId, Result, Rule, SymbolId, TableId};
 
 /// Verified symbols, dictionaries, inner tables and pools.
 pub(super) struct Inner {
@@ -33,7 +33,7 @@ pub(super) struct Inner {
 
 impl Inner {
     pub(super) fn verify(view: &BlockView<'_>) -> Result<Self> {
-        let hashes = symbol::verify(view)?;
+        symbol::verify(view)?;
         let mut inner = Self {
             known: Vec::new(),
             products: Vec::new(),
@@ -47,7 +47,7 @@ impl Inner {
         inner.symbols.add_group(view.symbols().count());
         verify_keys(view, &mut inner.symbols)?;
         for id in 0..view.frame.catalogue.inner_end() {
-            inner.table(view, id, &hashes)?;
+            inner.table(view, id)?;
         }
         let mut before = None;
         for id in 0..view.pool_count() {
@@ -68,20 +68,14 @@ impl Inner {
         Ok(inner)
     }
 
-    fn table(&mut self, view: &BlockView<'_>, id: u32, symbols: &[SymbolHash]) -> Result<()> {
+    fn table(&mut self, view: &BlockView<'_>, id: u32) -> Result<()> {
         let table = Table::open(view, id)?;
         expect(Rule::RowsOffset, Place::Table(id.into()), table.rows().start, self.rows_end)?;
         self.rows_end = table.rows().end;
         let columns = table.columns().collect::<Result<Vec<Column>>>()?;
         let known = verify_leaves(view, &table, &columns, &self.known)?;
-        if table.is_map() {
-            verify_map(view, &table, &columns, &self.known)?;
-        }
-        let name = if table.is_dictionary() {
-            Some(symbol_hash(symbols, view.referenced_key_symbol(KeyId(id))?.0)?)
-        } else {
-            None
-        };
+        let hasher =
+            if table.is_dictionary() { Some(LabelHasher::new(view.referenced_key_name(KeyId(id))?)) } else { None };
         // Grown as rows are read, not sized by their count.
         let mut products = Vec::new();
         let Self { symbols: used_symbols, rows: used_rows, products: before, .. } = self;
@@ -95,9 +89,9 @@ impl Inner {
             Domain::Arena | Domain::Pool(_) => &[],
         };
         RowReader::new().read(&table, &columns, factors, mark, |block| {
-            let Some(name) = name else { return block.for_each_product(|product| products.push(product)) };
+            let Some(hasher) = &hasher else { return block.for_each_product(|product| products.push(product)) };
             for &symbol in block.last_codes() {
-                products.push(Fingerprint::from_label(name, symbol_hash(symbols, symbol)?));
+                products.push(hasher.label(view.referenced_symbol(SymbolId(symbol))?));
             }
             Ok(())
         })?;
@@ -119,24 +113,61 @@ impl Inner {
         factors.map_or(&[], Vec::as_slice)
     }
 
-    /// Checks that every symbol, row and list is used by a later table or a keyset.
-    pub(super) fn verify_uses(mut self, rows: &Marks, lists: &Marks) -> Result<()> {
-        self.rows.unite(rows);
+    /// Checks that every value is in a series, and that every symbol, row and list is used. `rows` and `lists` are
+    /// those that keysets use.
+    pub(super) fn verify_uses(mut self, view: &BlockView<'_>, rows: &Marks, lists: &Marks) -> Result<()> {
         self.lists.unite(lists);
-        if let Some((_, symbol)) = self.symbols.first_unmarked() {
-            return Err(corrupt_at(Rule::SymbolsUsed, Place::Symbol(symbol)));
+        self.rows.unite(rows);
+        let unused_list = self.lists.first_unmarked_from(0);
+        let unused_row = self.rows.first_unmarked_from(view.key_count());
+        if unused_list.is_some() || unused_row.is_some() {
+            // Rows to which only unused rows and lists refer are not used.
+            self.rows = reached(view, rows, lists)?;
         }
-        if let Some((table, _)) = self.rows.first_unmarked() {
-            return Err(corrupt_at(Rule::RowsUsed, Place::Table(table)));
+        let unused_value = self.rows.first_unmarked_from(0);
+        if let Some((key, value)) = unused_value.filter(|&(table, _)| table < view.key_count().into()) {
+            return Err(corrupt_at(Rule::ValuesUsed, Place::Row(low32(key), low32(value))));
         }
-        if let Some((pool, _)) = self.lists.first_unmarked() {
-            return Err(corrupt_at(Rule::ListUsed, Place::Pool(pool)));
-        }
-        Ok(())
+        view.canonical(|| {
+            if let Some((_, symbol)) = self.symbols.first_unmarked_from(0) {
+                return Err(corrupt_at(Rule::SymbolsUsed, Place::Symbol(symbol)));
+            }
+            if let Some((table, _)) = unused_row {
+                return Err(corrupt_at(Rule::RowsUsed, Place::Table(table)));
+            }
+            match unused_list {
+                Some((pool, _)) => Err(corrupt_at(Rule::ListUsed, Place::Pool(pool))),
+                None => Ok(()),
+            }
+        })
     }
 }
 
-fn symbol_hash(symbols: &[SymbolHash], id: u32) -> Result<SymbolHash> {
-    let unknown = || corrupt(Rule::ColumnCode, Place::Symbol(id.into()), id.into(), length(symbols.len()));
-    symbols.get(index(id)).copied().ok_or_else(unknown)
+/// Returns the rows of dictionaries and inner tables that series have, by a walk from keysets down. `rows` and `lists`
+/// are those that keysets use.
+fn reached(view: &BlockView<'_>, rows: &Marks, lists: &Marks) -> Result<Marks> {
+    let mut reached = rows.clone();
+    let mut members = Vec::new();
+    for id in 0..view.pool_count() {
+        let pool = Pool::open(view, id)?;
+        for list in lists.marked(id) {
+            members.clear();
+            pool.stored_list(list)?.push_members(&mut members)?;
+            reached.mark(pool.table_id().0, members.iter().copied());
+        }
+    }
+    // Columns refer to earlier tables.
+    for id in (view.key_count()..view.frame.catalogue.inner_end()).rev() {
+        let table = Table::open(view, id)?;
+        let columns = table.columns().collect::<Result<Vec<Column>>>()?;
+        let rows: Vec<u32> = reached.marked(id).collect();
+        for column in columns {
+            if let Domain::Table(TableId(behind)) = column.domain {
+                for &row in &rows {
+                    reached.mark(behind, [table.stored_code(row, &column)?]);
+                }
+            }
+        }
+    }
+    Ok(reached)
 }

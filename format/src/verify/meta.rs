@@ -29,7 +29,6 @@ pub(super) fn verify(view: &BlockView<'_>, content: &ContentFingerprint) -> Resu
 }
 
 fn verify_header(header: &MetaHeader) -> Result<()> {
-    expect_below(Rule::MetaValues, Place::Byte(116), header.row_form.into(), 2)?;
     let ranges = [
         (TIME_KNOWN, header.time_start, header.time_end, 32),
         (WINDOW_KNOWN, header.window_start, header.window_end, 48),
@@ -53,6 +52,7 @@ fn verify_header(header: &MetaHeader) -> Result<()> {
 }
 
 fn verify_padding(header: &MetaHeader) -> Result<()> {
+    expect_below(Rule::MetaPadding, Place::Byte(116), header.row_form.into(), 2)?;
     expect(Rule::MetaPadding, Place::Byte(117), (header.flags & !(TIME_KNOWN | WINDOW_KNOWN)).into(), 0)?;
     expect(Rule::MetaPadding, Place::Byte(118), header.reserved.get().into(), 0)
 }

@@ -1,4 +1,4 @@
-//! The metric metadata (spec, section 10).
+//! The metric metadata (METRICS.md).
 
 use bitvec::vec::BitVec;
 use zerocopy::FromBytes;
@@ -6,7 +6,7 @@ use zerocopy::FromBytes;
 use super::catalogue::{ArrayRules, unused, verify_array};
 use super::{expect, expect_below};
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL, SectionKind};
+use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL};
 use crate::number::{index, length};
 use crate::view::{BlockView, Metrics};
 use crate::{Result, Rule};
@@ -16,7 +16,7 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     if metrics.is_empty() {
         return Ok(());
     }
-    let section = view.frame().section(view.bytes(), SectionKind::MetricMetadata);
+    let section = view.metrics_section();
     let (header, _) = MetricsHeader::ref_from_prefix(section).map_err(|_| {
         corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), length(size_of::<MetricsHeader>()))
     })?;

@@ -25,7 +25,7 @@ pub use join::{InTurn, Join};
 use crate::error::{Place, corrupt};
 use crate::identity::Fingerprint;
 use crate::view::BlockView;
-use crate::{Result, Rule};
+use crate::{Result, Rule, RuleClass};
 
 /// Counts and fingerprint of a block's content (spec, section 11), computed from its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +46,11 @@ impl BlockView<'_> {
     /// was compressed is not.
     ///
     /// If the block has [unknown `ro_compat` bits](BlockView::unknown_ro_compat), checks the rules of class R only:
-    /// the canonical form of such a block is not known.
+    /// the canonical form of such a block is not known. If rules of both classes are broken, one of class R is
+    /// reported.
     ///
-    /// Costs one pass over the block, one hash per symbol and per dictionary entry, and at most one product per column
-    /// of each row of each table. Further series of a prefix cost nothing more.
+    /// Costs one pass over the block, a hash of all its bytes, one per dictionary entry, and at most one product per
+    /// column of each row of each table. Further series of a prefix cost nothing more.
     ///
     /// # Errors
     /// `Corrupt` with the first violated rule, its place and its values.
@@ -63,15 +64,24 @@ impl BlockView<'_> {
     /// Returns the error of [`BlockView::verify`], on any number of threads: a damaged block is verified again in
     /// order.
     pub fn verify_on(&self, join: &impl Join) -> Result<ContentFingerprint> {
-        let verified = self.verify_content(join).and_then(|content| {
-            self.verify_identity(&content)?;
-            Ok(content)
-        });
-        match verified {
+        let (content, id) = join.join(|| self.verify_all(join), || self.check_id());
+        match content.and_then(|content| id.map(|()| content)) {
             // If several rules are broken, pieces may have met another one first.
             Err(error) if join.pieces() > 1 => self.verify().and(Err(error)),
+            // A rule of class R may be broken behind the place at which verification ended.
+            Err(error) if error.rule().class() == RuleClass::Canonical => {
+                self.only_reading().verify_on(join).and(Err(error))
+            }
             verified => verified,
         }
+    }
+
+    /// Checks all rules except that of the block id.
+    fn verify_all(&self, join: &impl Join) -> Result<ContentFingerprint> {
+        let content = self.verify_content(join)?;
+        meta::verify(self, &content)?;
+        metrics::verify(self)?;
+        Ok(content)
     }
 
     /// Checks all rules except those of the meta section, the metric metadata and the block id.
@@ -80,18 +90,12 @@ impl BlockView<'_> {
     /// Returns the first violation.
     pub fn verify_content(&self, join: &impl Join) -> Result<ContentFingerprint> {
         self.frame().check_all(self.bytes())?;
-        if self.packed_arena()?.is_some() {
+        if self.packed()?.is_some() {
             self.symbols().expect_arena()?;
         }
         catalogue::verify(self)?;
         let inner = Inner::verify(self)?;
         piece::verify(self, inner, join)
-    }
-
-    fn verify_identity(&self, content: &ContentFingerprint) -> Result<()> {
-        meta::verify(self, content)?;
-        metrics::verify(self)?;
-        self.check_id()
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn verify(view: &BlockView<'_>, inner: Inner, join: &impl Join) -> Re
     }
     let members_end = all.anchors.map_or(0, |anchors| anchors.bytes.end);
     verify_ends(view, all.rows.end, members_end)?;
-    view.canonical(|| inner.verify_uses(&all.used_rows, &all.used_lists))?;
+    inner.verify_uses(view, &all.used_rows, &all.used_lists)?;
     Ok(all.content)
 }
 

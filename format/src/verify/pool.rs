@@ -13,6 +13,13 @@ use crate::{Result, Rule};
 pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &mut Marks) -> Result<Vec<Fingerprint>> {
     let id = pool.id().0;
     let row_count = pool.table()?.row_count();
+    pool.view().canonical(|| match pool.view().row_form() {
+        Some(form) if !pool.is_split() => {
+            let expected = form.width(row_count - 1);
+            expect(Rule::ColumnWidth, Place::Pool(id.into()), pool.low_width().into(), expected.into())
+        }
+        _ => Ok(()),
+    })?;
     let (mut before, mut list): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut members: u64 = 0;
     let mut sums = Vec::new();

@@ -6,22 +6,18 @@ use super::catalogue::unused;
 use super::expect;
 use crate::bits::width;
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::identity::SymbolHash;
 use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind, SymbolsHeader};
 use crate::number::length;
 use crate::view::BlockView;
 use crate::{Result, Rule, SymbolId};
 
-/// Returns the hash of each symbol.
-pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
+pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     let symbols = view.symbols();
     let count = symbols.count();
     let mut start = symbols.start(0)?;
     expect(Rule::SymbolsStarts, Place::Symbol(0), start, 0)?;
     let (mut base, mut largest_base, mut largest_difference) = (start, start, 0);
     let mut before: Option<&[u8]> = None;
-    // Grown as symbols are read, not sized by their count.
-    let mut hashes = Vec::new();
     for id in 0..count {
         let place = Place::Symbol(id.into());
         let end = symbols.start(id + 1)?;
@@ -42,7 +38,6 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
         if let Err(error) = std::str::from_utf8(symbol) {
             return Err(corrupt(Rule::SymbolsUtf8, place, length(error.valid_up_to()), len));
         }
-        hashes.push(SymbolHash::new(symbol));
         before = Some(symbol);
         start = end;
     }
@@ -55,6 +50,5 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
         let reserved = SymbolsHeader::ref_from_prefix(section).map_or(0, |(header, _)| header.reserved.get());
         expect(Rule::SymbolsPadding, Place::Byte(6), reserved.into(), 0)?;
         unused(&symbols.bits, Rule::SymbolsPadding, starts.end_bit(), length(section.len()) * 8)
-    })?;
-    Ok(hashes)
+    })
 }

@@ -16,7 +16,6 @@ pub(super) struct Known {
     /// of its width each.
     pub keys: Arc<[KeyId]>,
     pub depth: u32,
-    pub is_map: bool,
 }
 
 /// Checks that label names are symbols, each once, in order.
@@ -43,7 +42,7 @@ pub(super) fn verify_leaves(
 ) -> Result<Known> {
     let place = Place::Table(table.id.into());
     if table.is_dictionary() {
-        return Ok(Known { keys: [KeyId(table.id)].into(), depth: 0, is_map: false });
+        return Ok(Known { keys: [KeyId(table.id)].into(), depth: 0 });
     }
     let mut expected = Vec::with_capacity(columns.len().max(index(table.written_leaf_count()).min(index(MAX_LABELS))));
     let mut depth = 0;
@@ -66,7 +65,7 @@ pub(super) fn verify_leaves(
             view.canonical(|| if is_in_order { Ok(()) } else { Err(corrupt_at(Rule::ColumnsOrder, place)) })?;
             first_key = behind.keys.first().copied();
         }
-        depth = depth.max(behind.depth);
+        depth = depth.max(behind.depth + 1);
         expected.extend(behind.keys.iter().zip(0_u32..).map(|(&key, position)| (key, number, position)));
         if expected.len() > index(MAX_LABELS) {
             return Err(corrupt(Rule::LeavesOrder, place, length(expected.len()), MAX_LABELS.into()));
@@ -75,9 +74,6 @@ pub(super) fn verify_leaves(
     expected.sort_unstable();
     if expected.array_windows().any(|[a, b]| a.0 == b.0) {
         return Err(corrupt_at(Rule::LeavesOrder, place));
-    }
-    if table.column_count() > 1 {
-        depth += 1;
     }
     let plain = expected.len() == columns.len() && expected.iter().zip(0..).all(|(leaf, number)| leaf.1 == number);
     let written = u64::from(table.written_leaf_count());
@@ -100,22 +96,5 @@ pub(super) fn verify_leaves(
         _ => None,
     };
     let keys = shared.unwrap_or_else(|| expected.iter().map(|&(key, ..)| key).collect());
-    Ok(Known { keys, depth, is_map: table.is_map() })
-}
-
-pub(super) fn verify_map(
-    view: &BlockView<'_>,
-    table: &Table<'_, '_>,
-    columns: &[Column],
-    known: &[Known],
-) -> Result<()> {
-    let place = Place::Table(table.id.into());
-    if let Some(Column { domain: Domain::Table(behind), .. }) = columns.first() {
-        let rows = Table::open(view, behind.0)?.row_count();
-        if known.get(index(behind.0)).is_none_or(|behind| behind.is_map) {
-            return Err(corrupt_at(Rule::TableDepth, place));
-        }
-        view.canonical(|| expect_below(Rule::MapNeeded, place, table.row_count().into(), rows.into()))?;
-    }
-    Ok(())
+    Ok(Known { keys, depth })
 }

@@ -2,7 +2,7 @@
 
 use bitvec::vec::BitVec;
 
-use crate::number::{index, length};
+use crate::number::{index, length, low32};
 
 /// Bits of a word of a [`BitVec`].
 const WORD_BITS: usize = index(usize::BITS);
@@ -57,9 +57,17 @@ impl Marks {
         }
     }
 
-    /// Returns the group and the number of the first item that is not marked.
-    pub(super) fn first_unmarked(&self) -> Option<(u64, u64)> {
-        let item = self.bits.first_zero()?;
+    /// Returns the items of a group that are marked, in order.
+    pub(super) fn marked(&self, group: u32) -> impl Iterator<Item = u32> {
+        let range = self.starts.get(index(group)).zip(self.starts.get(index(group) + 1));
+        let bits = range.and_then(|(&start, &end)| self.bits.get(start..end));
+        bits.into_iter().flat_map(|bits| bits.iter_ones()).map(|item| low32(length(item)))
+    }
+
+    /// Returns the group and the number of the first item that is not marked, from this group on.
+    pub(super) fn first_unmarked_from(&self, group: u32) -> Option<(u64, u64)> {
+        let start = *self.starts.get(index(group))?;
+        let item = start + self.bits.get(start..)?.first_zero()?;
         let group = self.starts.partition_point(|&start| start <= item) - 1;
         Some((length(group), length(item - self.starts.get(group)?)))
     }

@@ -6,12 +6,15 @@ use std::iter::FusedIterator;
 use super::until_error::until_error;
 use super::{Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, SeriesIter, Symbols, Table, Text, frame};
 use crate::bits::Bits;
-use crate::checksum::{ChunkProofs, SectionProofs};
+use crate::checksum::ChunkProofs;
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::identity::{BlockId, BlockIdHasher};
-use crate::layout::{CatalogueHeader, Header, OPTIONAL_KINDS, RowForm, SectionEntry, SectionKind, SymbolsHeader};
+use crate::identity::{BlockId, BlockIdHasher, Fingerprint, SectionHasher};
+use crate::layout::{
+    CatalogueHeader, Header, MAY_BE_COPIED, OPTIONAL, RowForm, SectionEntry, SectionKind, SymbolsHeader,
+};
 use crate::number::length;
-use crate::packed::PackedArena;
+use crate::packed::Packed;
+use crate::write::{CarriedSections, SectionBytes};
 use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 
 /// A view of a block's bytes.
@@ -40,7 +43,10 @@ pub struct BlockView<'data> {
     pub(crate) members: Bits<'data>,
     symbols: Symbols<'data>,
     meta: &'data [u8],
-    meta_proofs: Option<SectionProofs<'data>>,
+    /// Decoded metric metadata of an archive. Empty until they are decoded.
+    unpacked_metrics: &'data [u8],
+    /// True if rules of class C are not verified, whatever the features are.
+    only_reading: bool,
     /// Record of checked chunks, for sections whose proofs are made on demand.
     proofs: Option<&'data ChunkProofs>,
 }
@@ -52,7 +58,8 @@ impl fmt::Debug for BlockView<'_> {
 }
 
 impl<'data> BlockView<'data> {
-    /// Opens a block. Costs O(sections), regardless of its size. Does not check the checksums of sections:
+    /// Opens a block. Costs O(sections) and a checksum of the meta section, regardless of the block's
+    /// size. Does not check the checksums of sections:
     /// [`BlockView::verify`] does, and a view with proofs does so as it reads.
     ///
     /// # Errors
@@ -62,17 +69,18 @@ impl<'data> BlockView<'data> {
         Ok(Self::with_frame(bytes, &Frame::parse(bytes)?, None))
     }
 
-    /// Opens a block and decodes its arena into `arena` if the block has a packed one. Otherwise `arena` is cleared.
+    /// Opens a block and decodes its packed sections into `content` if it is an archive. Otherwise `content` is
+    /// cleared.
     ///
     /// # Errors
-    /// The errors of [`BlockView::open`] and of [`PackedArena::decode_into`].
-    pub fn open_unpacked(bytes: &'data [u8], arena: &'data mut Vec<u8>) -> Result<Self> {
+    /// The errors of [`BlockView::open`] and of [`Packed::decode_into`].
+    pub fn open_unpacked(bytes: &'data [u8], content: &'data mut Vec<u8>) -> Result<Self> {
         let view = Self::open(bytes)?;
-        arena.clear();
-        match view.packed_arena()? {
+        content.clear();
+        match view.packed()? {
             Some(packed) => {
-                packed.decode_into(arena)?;
-                Ok(view.with_arena(arena))
+                packed.decode_into(content)?;
+                Ok(view.with_unpacked(content))
             }
             None => Ok(view),
         }
@@ -101,58 +109,69 @@ impl<'data> BlockView<'data> {
             members: bits(SectionKind::Members, Rule::MembersExtent),
             symbols,
             meta: section(SectionKind::Meta),
-            meta_proofs: proofs_of(SectionKind::Meta),
+            unpacked_metrics: &[],
+            only_reading: false,
             proofs,
         }
     }
 
-    /// Returns the view with an arena that [`PackedArena::decode_into`] decoded from the same block. Without it, a view
-    /// of a block with a packed arena has counts, codes and meta, and gives [`Error::PackedArena`] for symbols. Other
-    /// bytes give errors or wrong values.
+    /// Returns the view with the content that [`Packed::decode_into`] decoded from the same block. Without it, a view
+    /// of an archive has counts, codes and meta, and gives [`Error::PackedArena`] for symbols and metric metadata.
+    /// Other bytes give errors or wrong values.
     ///
     /// [`Error::PackedArena`]: crate::Error::PackedArena
     #[must_use]
-    pub fn with_arena(mut self, arena: &'data [u8]) -> Self {
+    pub fn with_unpacked(mut self, content: &'data [u8]) -> Self {
         if self.frame.has(SectionKind::PackedArena) {
-            self.symbols.arena = arena;
+            // Metric metadata follow the arena.
+            let has_metrics = self.frame.has(SectionKind::PackedMetricMetadata);
+            let arena_len = self.frame.packed_arena_len.filter(|_| has_metrics);
+            let arena_len = arena_len.and_then(|len| usize::try_from(len).ok());
+            let split = arena_len.and_then(|len| content.split_at_checked(len));
+            (self.symbols.arena, self.unpacked_metrics) = split.unwrap_or((content, &[]));
             self.symbols.is_missing = false;
         }
         self
     }
 
-    /// Returns true if the arena is packed and the view was made without its decoded bytes, so that symbols are
-    /// [`Error::PackedArena`](crate::Error::PackedArena).
+    /// Returns true if the block is an archive and the view was made without the decoded content of its packed sections,
+    /// so that symbols are [`Error::PackedArena`](crate::Error::PackedArena).
     #[inline]
     #[must_use]
     pub const fn is_packed(&self) -> bool {
         self.symbols.is_missing
     }
 
-    /// Returns the packed arena, or `None` if the block has a plain one. With proofs, checks the section's checksums.
+    /// Returns the packed sections of an archive, or `None` if the block is none. With proofs, checks their checksums.
     ///
     /// # Errors
-    /// `Corrupt` if the section's form breaks a rule.
-    pub fn packed_arena(&self) -> Result<Option<PackedArena<'data>>> {
-        let kind = SectionKind::PackedArena;
-        if !self.frame.has(kind) {
+    /// `Corrupt` if the form of a section breaks a rule.
+    pub fn packed(&self) -> Result<Option<Packed<'data>>> {
+        if !self.frame.has(SectionKind::PackedArena) {
             return Ok(None);
         }
-        let section = self.frame.section(self.bytes, kind);
-        if let Some(proofs) = self.proofs {
-            self.frame.proofs(self.bytes, kind, proofs).touch(0, length(section.len()))?;
-        }
-        PackedArena::parse(section, self.symbols.start(self.symbols.count())?).map(Some)
+        let section = |kind| -> Result<&'data [u8]> {
+            let section = self.frame.section(self.bytes, kind);
+            if let Some(proofs) = self.proofs {
+                self.frame.proofs(self.bytes, kind, proofs).touch(0, length(section.len()))?;
+            }
+            Ok(section)
+        };
+        let metrics = SectionKind::PackedMetricMetadata;
+        let metrics = self.frame.has(metrics).then(|| section(metrics)).transpose()?;
+        let symbols_len = self.symbols.start(self.symbols.count())?;
+        Packed::parse(section(SectionKind::PackedArena)?, metrics, symbols_len).map(Some)
     }
 
-    /// Checks the checksums of the bytes that [`Frame::parse`] read. Needed before a view with proofs is used.
+    /// Checks the checksums of the bytes that [`Frame::parse`] read and did not check. Needed before a view with proofs
+    /// is used.
     ///
     /// # Errors
     /// `Corrupt` if a chunk is damaged.
     pub fn prove_frame(&self) -> Result<()> {
         // The headers are read through the bit streams, which check the chunks that they touch.
         self.catalogue.touch(0, length(size_of::<CatalogueHeader>()))?;
-        self.symbols.bits.touch(0, length(size_of::<SymbolsHeader>()))?;
-        self.meta().map(|_| ())
+        self.symbols.bits.touch(0, length(size_of::<SymbolsHeader>()))
     }
 
     /// Returns the bytes of the block.
@@ -180,50 +199,81 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the bits of `ro_compat` that this crate does not know: all that are set, since none is defined. A block
-    /// with such a bit is read-only: it must not be merged, hidden or deleted (spec, section 10), and only rules of
-    /// class R can be verified.
+    /// with such a bit is [read-only](BlockView::read_only), and only rules of class R can be verified.
     #[must_use]
     pub const fn unknown_ro_compat(&self) -> u32 {
         self.frame.features[1]
     }
 
-    /// Checks that the block's id was derived from the block. Costs a hash of the meta and catalogue sections and of
-    /// optional sections, not of the whole block.
-    ///
-    /// # Errors
-    /// `Corrupt` with rule `block-id` if the id is another one, and if the meta section is too short.
-    pub fn check_id(&self) -> Result<()> {
-        self.check_id_of(self.meta, self.frame.section(self.bytes, SectionKind::MetricMetadata))
+    /// Returns the reason for which a program that does not know more than this crate must neither merge, hide nor
+    /// delete the block; `None` if it may.
+    #[must_use]
+    pub fn read_only(&self) -> Option<ReadOnly> {
+        match self.unknown_ro_compat() {
+            0 => self.frame.unknown_loss_matters.map(|kind| ReadOnly::Section { kind }),
+            bits => Some(ReadOnly::Features { bits }),
+        }
     }
 
-    /// Checks the id, with these bytes in the place of the meta section and the metric metadata.
-    pub(crate) fn check_id_of(&self, meta: &[u8], metrics: &[u8]) -> Result<()> {
-        let words = self.bytes.get(8..24).and_then(|words| words.first_chunk()).copied().unwrap_or_default();
-        let mut hasher = BlockIdHasher::new(words, meta, self.frame.section(self.bytes, SectionKind::Catalogue));
-        for section in self.sections().filter(|section| section.kind >= OPTIONAL_KINDS) {
-            let bytes = match section.known() {
-                Some(SectionKind::MetricMetadata) => metrics,
-                _ => section.slice(self.bytes).unwrap_or_default(),
-            };
-            hasher.add_optional(section.kind, section.id, bytes);
+    /// Copies the optional sections that this crate does not know and that may be copied to a block of the same series
+    /// with the same catalogue (LIFECYCLE.md, section 4). Returns `None` if there are none. Checks the checksums of the
+    /// copies.
+    ///
+    /// # Errors
+    /// `Corrupt` if a chunk is damaged.
+    pub fn carried_sections(&self) -> Result<Option<CarriedSections>> {
+        let file = self.frame.checked(self.bytes);
+        let mut sections = Vec::new();
+        for Section { kind, id, offset, length } in self.sections() {
+            if kind & OPTIONAL != 0 && kind & MAY_BE_COPIED != 0 && SectionKind::from_code(kind).is_none() {
+                let bytes = file.copy(offset..offset.saturating_add(length))?;
+                sections.push(SectionBytes { kind, id, bytes });
+            }
         }
-        let expected = hasher.finish(Meta::parse(meta)?.time().map(|time| time.start));
+        if sections.is_empty() {
+            return Ok(None);
+        }
+        let fingerprint = Fingerprint::from_parts(self.meta()?.fingerprint());
+        let fingerprint = fingerprint.ok_or_else(|| corrupt_at(Rule::Fingerprint, Place::Byte(16)))?;
+        let catalogue = self.frame.section(self.bytes, SectionKind::Catalogue).to_vec();
+        Ok(Some(CarriedSections { catalogue, fingerprint, sections }))
+    }
+
+    /// Checks that the block's id was derived from the block. Costs a hash of all sections, about a second per GB.
+    ///
+    /// # Errors
+    /// `Corrupt` with rule `block-id` if the id is another one.
+    pub fn check_id(&self) -> Result<()> {
+        let words = self.bytes.get(8..24).and_then(|words| words.first_chunk()).copied().unwrap_or_default();
+        let mut hasher = BlockIdHasher::new(words);
+        for section in self.sections() {
+            let mut bytes = SectionHasher::default();
+            bytes.update(section.slice(self.bytes).unwrap_or_default());
+            hasher.add(section.kind, section.id, &bytes);
+        }
+        let expected = hasher.finish(self.meta()?.time().map(|time| time.start));
         if self.block_id() != expected {
             return Err(corrupt(Rule::BlockId, Place::Byte(24), self.block_id().prefix(), expected.prefix()));
         }
         Ok(())
     }
 
-    /// Returns the bytes of the header. Two files with one id and different headers are not copies (spec, section
-    /// 11).
+    /// Returns the bytes of the header, which holds the checksums of all others. Of two files with one id and different
+    /// headers, at least one is damaged (spec, section 11).
     #[must_use]
     pub fn header_bytes(&self) -> &'data [u8] {
         self.bytes.get(..size_of::<Header>()).unwrap_or_default()
     }
 
+    /// Returns the view with only rules of class R to be verified.
+    pub(crate) const fn only_reading(mut self) -> Self {
+        self.only_reading = true;
+        self
+    }
+
     /// Returns true if rules of class C are verified too.
     pub(crate) const fn is_canonical_known(&self) -> bool {
-        self.unknown_ro_compat() == 0
+        self.unknown_ro_compat() == 0 && !self.only_reading
     }
 
     /// Checks a rule of class C, if the block's canonical form is known.
@@ -231,16 +281,26 @@ impl<'data> BlockView<'data> {
         if self.is_canonical_known() { check() } else { Ok(()) }
     }
 
-    /// Returns the form of the block's rows.
+    /// Returns the form that the writer gave to rows, or `None` if it is unknown. No reader needs it.
     #[must_use]
-    pub const fn row_form(&self) -> RowForm {
-        self.frame.row_form
+    pub fn row_form(&self) -> Option<RowForm> {
+        self.meta().ok().and_then(|meta| meta.row_form())
     }
 
     /// Returns the sections, in the order of the file.
     #[must_use]
     pub fn sections(&self) -> Sections<'data> {
         Sections { entries: frame::directory(self.bytes).iter() }
+    }
+
+    /// Returns the sections that this crate does not know, in the order of the file. Packed metric metadata are not
+    /// known in a block that is no archive.
+    pub fn unknown_sections(&self) -> impl Iterator<Item = Section> + use<'data> {
+        let is_archive = self.frame.has(SectionKind::PackedArena);
+        self.sections().filter(move |section| match section.known() {
+            Some(SectionKind::PackedMetricMetadata) => !is_archive,
+            known => known.is_none(),
+        })
     }
 
     /// Returns the bytes of the checks, which follow the last section and end the file.
@@ -252,26 +312,36 @@ impl<'data> BlockView<'data> {
     /// Returns the block's metadata: counts, times, origin, external labels and annotations.
     ///
     /// # Errors
-    /// `Corrupt` if the section is damaged; views without proofs do not check this.
+    /// `Corrupt` if the section is too short. Its checksum was checked when the block was opened.
     pub fn meta(&self) -> Result<Meta<'data>> {
-        if let Some(proofs) = self.meta_proofs {
-            proofs.touch(0, length(self.meta.len()))?;
-        }
         Meta::parse(self.meta)
     }
 
     /// Returns type, unit and description of the block's metrics; empty if the block has no such section. The section
-    /// is opened and checked on each call, so that damage to it does not affect other calls.
+    /// is opened and checked on each call, so that damage to it does not affect other calls. Only the frame of a packed
+    /// one is checked when the archive is decoded.
     ///
     /// # Errors
-    /// `Corrupt` if the beginning of the section is damaged.
+    /// `Corrupt` if the beginning of the section is damaged, `PackedArena` if it is packed and was not decoded.
     pub fn metric_metadata(&self) -> Result<Metrics<'data>> {
-        if !self.frame.has(SectionKind::MetricMetadata) {
+        let kind = SectionKind::MetricMetadata;
+        if self.frame.has(kind) {
+            let proofs = self.proofs.map(|proofs| self.frame.proofs(self.bytes, kind, proofs));
+            return Metrics::open(self.frame.section(self.bytes, kind), proofs);
+        }
+        if !self.frame.has(SectionKind::PackedMetricMetadata) {
             return Ok(Metrics::EMPTY);
         }
-        let kind = SectionKind::MetricMetadata;
-        let proofs = self.proofs.map(|proofs| self.frame.proofs(self.bytes, kind, proofs));
-        Metrics::open(self.frame.section(self.bytes, kind), proofs)
+        self.symbols.expect_arena()?;
+        Metrics::open(self.unpacked_metrics, None)
+    }
+
+    /// Returns the bytes of the metric metadata, decoded; empty if there are none.
+    pub(crate) fn metrics_section(&self) -> &'data [u8] {
+        match self.frame.has(SectionKind::MetricMetadata) {
+            true => self.frame.section(self.bytes, SectionKind::MetricMetadata),
+            false => self.unpacked_metrics,
+        }
     }
 
     /// Returns the symbols.
@@ -483,6 +553,30 @@ impl<'data> BlockView<'data> {
     #[must_use]
     pub const fn series_iter(&self) -> SeriesIter<'data, '_> {
         SeriesIter::new(self)
+    }
+}
+
+/// Reason why a block must neither be merged, hidden nor deleted (LIFECYCLE.md, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadOnly {
+    /// Bits of `ro_compat` that this crate does not know.
+    Features {
+        /// The unknown bits.
+        bits: u32,
+    },
+    /// An optional section that this crate does not know, and whose loss matters.
+    Section {
+        /// The kind of the section.
+        kind: u32,
+    },
+}
+
+impl fmt::Display for ReadOnly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Features { bits } => write!(f, "unknown ro_compat bits {bits:#x}"),
+            Self::Section { kind } => write!(f, "an unknown section of kind {kind:#x}, whose loss matters"),
+        }
     }
 }
 

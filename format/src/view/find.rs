@@ -67,9 +67,8 @@ impl Value<'_> {
     }
 }
 
-/// Maximum steps from the table of a keyset or pool to a dictionary: each level of depth may have a map before it, and
-/// a keyset's table may be a map.
-const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
+/// Maximum steps from the table of a keyset or pool to a dictionary.
+const MAX_STEPS: u32 = MAX_DEPTH;
 
 /// Maximum number of columns that lead to the labels of a series: each step has at most one per label.
 const MAX_VISITS: u32 = MAX_LABELS * (MAX_STEPS + 1);
@@ -246,7 +245,7 @@ fn find_member(keyset: &Keyset<'_, '_>, wanted: impl WantedLabels, bounds: Bound
 
 /// Returns the row of `table` that has the wanted values for all keys of the table.
 ///
-/// Recurses through the levels of depth and the maps between them.
+/// Recurses through the tables of a chain.
 fn find_row(table: &Table<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_>) -> Result<Option<u32>> {
     if table.is_dictionary() {
         return match wanted.get(KeyId(table.id().0)) {
@@ -324,10 +323,12 @@ fn find_value<'w>(
 /// Returns the row of a map that has the wanted labels.
 fn find_mapped(map: &Table<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_>) -> Result<Option<u32>> {
     let column = map.stored_column(0)?;
+    let below = bounds.step(map)?;
     let value = match map.behind(column.domain)? {
         Some(behind) if behind.is_dictionary() => wanted.get(KeyId(behind.id().0)),
-        Some(behind) if !behind.is_map() => find_row(&behind, wanted, bounds.step(map)?)?.map(Value::Code),
-        _ => None,
+        Some(behind) if behind.is_map() => find_mapped(&behind, wanted, below)?.map(Value::Code),
+        Some(behind) => find_row(&behind, wanted, below)?.map(Value::Code),
+        None => None,
     };
     let Some(value) = value else {
         return Ok(None);

@@ -1,18 +1,19 @@
-//! [`Frame`]: the place of each section and array of a block (spec, sections 3 to 6 and 10).
+//! [`Frame`]: the place of each section and array of a block (spec, sections 3 to 6).
 
 use zerocopy::byteorder::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
+use super::Meta;
 use super::record::Catalogue;
 use super::symbol::Starts;
-use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc, directory_checksum, expect_checksum};
-use crate::error::{Place, corrupt};
+use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc, expect_checksum, front_checksum};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{
-    CatalogueHeader, Header, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, MetaHeader, OPTIONAL_KINDS, PACKED_ARENA,
-    PRIVATE_KINDS, RowForm, SECTION_OWNER_LEN, SectionEntry, SectionKind, SymbolsHeader,
+    CatalogueHeader, Header, LOSS_MATTERS, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, OPTIONAL, PACKED_ARENA,
+    SectionEntry, SectionKind, SymbolsHeader,
 };
-use crate::number::{index, length};
+use crate::number::{index, length, low32};
 use crate::{Error, Result, Rule};
 
 /// Place of a section in the file.
@@ -38,12 +39,18 @@ pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
     /// Sections by position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
-    extents: [Option<Extent>; 8],
+    extents: Extents,
     grid: Grid,
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
-    pub(crate) row_form: RowForm,
+    /// Kind of a section whose loss matters and that this crate does not know.
+    pub(crate) unknown_loss_matters: Option<u32>,
+    /// Length of a packed arena, as its header states it.
+    pub(crate) packed_arena_len: Option<u64>,
 }
+
+/// The place of each kind of section, in the order of [`SectionKind::ALL`].
+type Extents = [Option<Extent>; SectionKind::ALL.len()];
 
 impl Frame {
     /// Checks header, directory and the extent of each section. Costs O(sections) and allocates nothing.
@@ -54,9 +61,13 @@ impl Frame {
     pub fn parse(block: &[u8]) -> Result<Self> {
         let header = parse_header(block)?;
         let block_id = BlockId(header.block_id);
-        let entries = parse_directory(block, header)?;
-        let (extents, grid) = place_sections(entries, length(block.len()))?;
+        let entries = parse_front(block, header)?;
+        let is_archive = header.incompat.get() & PACKED_ARENA != 0;
+        let (extents, grid) = place_sections(entries, length(block.len()), is_archive)?;
         expect_arena(&extents, header.incompat.get())?;
+        let is_precious =
+            |&kind: &u32| kind & OPTIONAL != 0 && kind & LOSS_MATTERS != 0 && SectionKind::from_code(kind).is_none();
+        let unknown_loss_matters = entries.iter().map(|entry| entry.kind.get()).find(is_precious);
         let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
         let checks_len = length(block.len()) - grid.end;
         if grid.checks_len() != Some(checks_len) {
@@ -74,15 +85,9 @@ impl Frame {
             .map_err(|_| short(Rule::SymbolsHeader, symbols, size_of::<SymbolsHeader>()))?;
         let starts = Starts::place(symbols_header, length(symbols.len()))?;
 
-        let meta = section(SectionKind::Meta);
-        let (meta_header, _) =
-            MetaHeader::ref_from_prefix(meta).map_err(|_| short(Rule::MetaHeader, meta, size_of::<MetaHeader>()))?;
-        if length(meta.len()) > MAX_META_LEN {
-            return Err(corrupt(Rule::MetaHeader, Place::Byte(0), length(meta.len()), MAX_META_LEN));
-        }
-        let row_form = RowForm::from_code(meta_header.row_form)
-            .ok_or_else(|| corrupt(Rule::MetaValues, Place::Byte(116), meta_header.row_form.into(), 1))?;
-
+        Meta::parse(section(SectionKind::Meta))?;
+        let packed_arena = section(SectionKind::PackedArena);
+        let packed_arena_len = packed_arena.first_chunk().map(|len| u64::from_le_bytes(*len));
         Ok(Self {
             block_id,
             features: [header.incompat.get(), header.ro_compat.get(), header.compat.get()],
@@ -90,7 +95,8 @@ impl Frame {
             grid,
             catalogue,
             starts,
-            row_form,
+            unknown_loss_matters,
+            packed_arena_len,
         })
     }
 
@@ -105,6 +111,24 @@ impl Frame {
         let place = Place::Byte(self.grid.end);
         expect_checksum(Rule::ChecksChecksum, place, computed, header.checks_checksum.get())?;
         file.check_all()
+    }
+
+    /// Copies a section, and checks the chunks that it lies in as they are copied.
+    pub(super) fn copy(&self, block: &[u8], kind: SectionKind) -> Result<Vec<u8>> {
+        let Extent { offset, length } = self.extent(kind);
+        self.checked(block).copy(offset..offset.saturating_add(length))
+    }
+
+    /// Copies the meta section, and checks the front that it is a part of as it is copied.
+    pub(super) fn copy_meta(&self, block: &[u8]) -> Result<Vec<u8>> {
+        let mut front = block.get(..index(low32(self.grid.front))).unwrap_or_default().to_vec();
+        let header = parse_header_fields(&front)?;
+        // The bytes may be those of another block by now.
+        if header.block_id != self.block_id.0 {
+            return Err(corrupt_at(Rule::FrontChecksum, Place::Byte(24)));
+        }
+        parse_front(&front, header)?;
+        Ok(front.split_off(index(low32(self.extent(SectionKind::Meta).offset))))
     }
 
     /// Returns the grid of chunks.
@@ -145,13 +169,18 @@ impl Frame {
 }
 
 /// Refuses a block that has no arena, or two, or another than its features say.
-fn expect_arena(extents: &[Option<Extent>; 8], incompat: u32) -> Result<()> {
+fn expect_arena(extents: &Extents, incompat: u32) -> Result<()> {
     let has = |kind| SectionKind::ALL.iter().zip(extents).any(|(&other, extent)| other == kind && extent.is_some());
     let is_packed = incompat & PACKED_ARENA != 0;
-    for (kind, is_expected) in [(SectionKind::Arena, !is_packed), (SectionKind::PackedArena, is_packed)] {
+    let arenas = [(SectionKind::Arena, !is_packed), (SectionKind::PackedArena, is_packed)];
+    for (kind, is_expected) in arenas {
         if has(kind) != is_expected {
-            return Err(corrupt(Rule::ArenaKind, Place::Byte(64), (!is_expected).into(), is_expected.into()));
+            let found = if is_expected { 0 } else { kind.code() };
+            return Err(corrupt(Rule::SectionRequired, Place::Byte(64), found.into(), kind.code().into()));
         }
+    }
+    if has(SectionKind::PackedMetricMetadata) && has(SectionKind::MetricMetadata) {
+        return Err(corrupt_at(Rule::PackedHeader, Place::Byte(64)));
     }
     Ok(())
 }
@@ -161,7 +190,7 @@ fn short(rule: Rule, section: &[u8], header: usize) -> Error {
     corrupt(rule, Place::Byte(0), length(section.len()), length(header))
 }
 
-fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
+fn extent(extents: &Extents, kind: SectionKind) -> Extent {
     SectionKind::ALL
         .iter()
         .zip(extents)
@@ -172,6 +201,15 @@ fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
 /// Returns the header after its checks, in the order of the spec: a flipped bit in the version is damage, not a newer
 /// version.
 fn parse_header(block: &[u8]) -> Result<&Header> {
+    let header = parse_header_fields(block)?;
+    if header.file_len.get() != length(block.len()) {
+        return Err(corrupt(Rule::FileLen, Place::Byte(40), length(block.len()), header.file_len.get()));
+    }
+    Ok(header)
+}
+
+/// Checks the header, but not the length of the file.
+fn parse_header_fields(block: &[u8]) -> Result<&Header> {
     if block.first_chunk() != Some(&MAGIC) {
         return Err(Error::NotABlock);
     }
@@ -188,43 +226,55 @@ fn parse_header(block: &[u8]) -> Result<&Header> {
     if unknown != 0 {
         return Err(Error::UnsupportedFeatures { bits: unknown });
     }
-    if header.file_len.get() != length(block.len()) {
-        return Err(corrupt(Rule::FileLen, Place::Byte(40), length(block.len()), header.file_len.get()));
-    }
     Ok(header)
 }
 
-/// Returns the entries of the directory.
-pub(crate) fn parse_directory<'a>(block: &'a [u8], header: &Header) -> Result<&'a [SectionEntry]> {
+/// Returns the entries of the directory, without a look at the section that they begin with.
+fn entries<'a>(block: &'a [u8], header: &Header) -> Result<&'a [SectionEntry]> {
     let count = header.section_count.get();
-    if count > MAX_SECTIONS {
+    if count == 0 || count > MAX_SECTIONS {
         return Err(corrupt(Rule::DirectoryExtent, Place::Byte(48), count.into(), MAX_SECTIONS.into()));
     }
     let len = index(count) * size_of::<SectionEntry>();
-    let directory = block.get(size_of::<Header>()..).and_then(|rest| rest.get(..len));
-    let Some(directory) = directory else {
-        return Err(corrupt(Rule::DirectoryExtent, Place::Byte(48), length(len), length(block.len())));
+    match block.get(size_of::<Header>()..).and_then(|rest| rest.get(..len)) {
+        Some(directory) => Ok(<[SectionEntry]>::ref_from_bytes(directory).unwrap_or_default()),
+        None => Err(corrupt(Rule::DirectoryExtent, Place::Byte(48), length(len), length(block.len()))),
+    }
+}
+
+/// Returns the entries of the directory, after a check of directory and first section.
+fn parse_front<'a>(block: &'a [u8], header: &Header) -> Result<&'a [SectionEntry]> {
+    let entries = entries(block, header)?;
+    let first_len = entries.first().map_or(0, |first| first.length.get());
+    if first_len > MAX_META_LEN {
+        return Err(corrupt(Rule::DirectoryExtent, Place::Byte(80), first_len, MAX_META_LEN));
+    }
+    let front_len = length(size_of_val(entries)) + first_len;
+    let rest = block.get(size_of::<Header>()..).unwrap_or_default();
+    let Some(front) = usize::try_from(front_len).ok().and_then(|len| rest.get(..len)) else {
+        return Err(corrupt(Rule::DirectoryExtent, Place::Byte(80), front_len, length(rest.len())));
     };
-    let computed = directory_checksum(BlockId(header.block_id), directory);
-    expect_checksum(Rule::DirectoryChecksum, Place::Byte(64), computed, header.directory_checksum.get())?;
-    Ok(<[SectionEntry]>::ref_from_bytes(directory).unwrap_or_default())
+    let computed = front_checksum(BlockId(header.block_id), front);
+    expect_checksum(Rule::FrontChecksum, Place::Byte(64), computed, header.front_checksum.get())?;
+    Ok(entries)
 }
 
-/// Returns the directory of a block whose header and directory were checked before.
+/// Returns the directory of a block whose front was checked before.
 pub(crate) fn directory(block: &[u8]) -> &[SectionEntry] {
-    parse_header(block).and_then(|header| parse_directory(block, header)).unwrap_or_default()
+    let header = Header::ref_from_prefix(block);
+    header.ok().and_then(|(header, _)| entries(block, header).ok()).unwrap_or_default()
 }
 
-/// Returns the place of each known section, and the grid of chunks.
-fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<Extent>; 8], Grid)> {
+/// Returns the place of each known section, and the grid of chunks. Only archives have packed metric metadata: in
+/// another block they are not known.
+fn place_sections(entries: &[SectionEntry], block_len: u64, is_archive: bool) -> Result<(Extents, Grid)> {
     // A block of a later version is called unsupported, whatever else its entries are.
-    let is_unknown = |kind: u32| kind < OPTIONAL_KINDS && SectionKind::from_code(kind).is_none();
+    let is_unknown = |kind: u32| kind < OPTIONAL && SectionKind::from_code(kind).is_none();
     if let Some(entry) = entries.iter().find(|entry| is_unknown(entry.kind.get())) {
         return Err(Error::UnsupportedSection { kind: entry.kind.get() });
     }
-    let mut extents = [None; 8];
-    let front = length(size_of::<Header>() + size_of_val(entries));
-    let mut end = front;
+    let mut extents = Extents::default();
+    let mut end = length(size_of::<Header>() + size_of_val(entries));
     let mut before = None;
     for (entry, number) in entries.iter().zip(0_u64..) {
         let place = Place::Byte(64 + number * 24);
@@ -242,7 +292,8 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<E
             .checked_add(section_len)
             .filter(|&end| end <= block_len)
             .ok_or_else(|| corrupt(Rule::SectionExtent, place, section_len, block_len - offset))?;
-        match SectionKind::from_code(kind) {
+        let known = SectionKind::from_code(kind);
+        match known.filter(|&known| is_archive || known != SectionKind::PackedMetricMetadata) {
             Some(known) if id == 0 => {
                 if let Some(slot) =
                     SectionKind::ALL.iter().zip(&mut extents).find_map(|(&k, slot)| (k == known).then_some(slot))
@@ -250,9 +301,13 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<E
                     *slot = Some(extent);
                 }
             }
-            Some(_) => return Err(corrupt(Rule::SectionRequired, place, id.into(), 0)),
-            None if PRIVATE_KINDS.contains(&kind) && section_len < SECTION_OWNER_LEN => {
-                return Err(corrupt(Rule::SectionOwner, place, section_len, SECTION_OWNER_LEN));
+            Some(known) => {
+                let rule = match known {
+                    SectionKind::MetricMetadata => Rule::MetricHeader,
+                    SectionKind::PackedMetricMetadata => Rule::PackedHeader,
+                    _ => Rule::SectionRequired,
+                };
+                return Err(corrupt(rule, place, id.into(), 0));
             }
             None => {}
         }
@@ -260,6 +315,10 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<E
     // Required kinds come first in `ALL`.
     match SectionKind::REQUIRED.iter().zip(&extents).find(|(_, extent)| extent.is_none()) {
         Some((kind, _)) => Err(corrupt(Rule::SectionRequired, Place::Byte(64), 0, kind.code().into())),
-        None => Ok((extents, Grid { front, end })),
+        None => {
+            // Meta is the first section: its kind is the least.
+            let Extent { offset, length } = extent(&extents, SectionKind::Meta);
+            Ok((extents, Grid { front: offset + length, end }))
+        }
     }
 }

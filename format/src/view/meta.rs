@@ -48,7 +48,7 @@ impl fmt::Debug for Meta<'_> {
 impl<'a> Meta<'a> {
     pub(crate) fn parse(section: &'a [u8]) -> Result<Self> {
         let (header, rest) = MetaHeader::ref_from_prefix(section).map_err(|_| {
-            corrupt(Rule::MetaHeader, Place::Byte(0), length(section.len()), length(size_of::<MetaHeader>()))
+            corrupt(Rule::MetaLength, Place::Byte(0), length(section.len()), length(size_of::<MetaHeader>()))
         })?;
         Ok(Self { header, rest })
     }
@@ -115,6 +115,12 @@ impl<'a> Meta<'a> {
     #[must_use]
     pub const fn row_form(&self) -> Option<RowForm> {
         RowForm::from_code(self.header.row_form)
+    }
+
+    /// Returns the number of the form of rows.
+    #[must_use]
+    pub const fn row_form_code(&self) -> u8 {
+        self.header.row_form
     }
 
     /// Returns the ids of the blocks that this one was merged from.

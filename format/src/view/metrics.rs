@@ -1,4 +1,4 @@
-//! [`Metrics`]: type, unit and description of a block's metrics (spec, section 10).
+//! [`Metrics`]: type, unit and description of a block's metrics (METRICS.md).
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -11,7 +11,7 @@ use crate::bits::{Bits, bytes_for};
 use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MetricsHeader, STREAM_TAIL};
-use crate::metadata::{MetricMetadata, MetricType, Temporality};
+use crate::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use crate::number::{length, low32};
 use crate::{Result, Rule};
 
@@ -91,27 +91,20 @@ impl<'a> Metrics<'a> {
     /// Returns row `row`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged or a value is unknown.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn get(&self, row: u32) -> Result<Option<MetricMetadata<'a>>> {
         let Some(record) = self.rows.get(&self.bits, row) else { return Ok(None) };
-        let [name, metric_type, temporality, is_monotonic, unit, description] = record?;
-        let unknown = |found, bound| corrupt(Rule::MetricValues, Place::Metric(row.into()), found, bound);
-        let code = |code: u64| u8::try_from(code).unwrap_or(u8::MAX);
+        let [name, metric_type, temporality, monotonicity, unit, description] = record?;
         let read_text = |number| self.read_text(row, number);
         if name == 0 {
-            return Err(unknown(0, 1));
+            return Err(corrupt(Rule::MetricValues, Place::Metric(row.into()), 0, 1));
         }
         Ok(Some(MetricMetadata {
             name: read_text(name)?,
-            metric_type: MetricType::from_code(code(metric_type))
-                .ok_or_else(|| unknown(metric_type, length(MetricType::ALL.len())))?,
-            temporality: Temporality::from_code(code(temporality))
-                .ok_or_else(|| unknown(temporality, length(Temporality::ALL.len())))?,
-            is_monotonic: match is_monotonic {
-                0 => false,
-                1 => true,
-                other => return Err(unknown(other, 2)),
-            },
+            // Fields have at most 32 bits.
+            metric_type: MetricType::from_code(low32(metric_type)),
+            temporality: Temporality::from_code(low32(temporality)),
+            monotonicity: Monotonicity::from_code(low32(monotonicity)),
             unit: read_text(unit)?,
             description: read_text(description)?,
         }))

@@ -56,7 +56,7 @@ mod text;
 mod until_error;
 mod values;
 
-pub use block::{BlockView, Section, Sections};
+pub use block::{BlockView, ReadOnly, Section, Sections};
 pub use find::FindError;
 pub use frame::Frame;
 pub use keyset::Keyset;

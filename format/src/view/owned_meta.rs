@@ -1,4 +1,4 @@
-//! A verified copy of a block's meta section and metric metadata.
+//! A checked copy of a block's meta section and metric metadata.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::Result;
 use crate::identity::BlockId;
 use crate::layout::SectionKind;
 
-/// A copy of a block's meta section and metric metadata that was checked against the block's id (spec, section 11).
+/// A copy of a block's meta section and metric metadata that was checked against the block's checksums.
 ///
 /// The bytes of a mapped file can change after they were verified: a bit flips, or a page is read from the disk again.
 /// Content that is copied to another block is covered by the fingerprint; the rest is taken from here, so that damage
@@ -16,26 +16,24 @@ use crate::layout::SectionKind;
 pub struct OwnedMeta {
     block_id: BlockId,
     meta: Vec<u8>,
-    /// Absent if the block has no metric metadata.
-    metrics: Option<Vec<u8>>,
+    /// Empty if the block has no metric metadata.
+    metrics: Vec<u8>,
 }
 
 impl BlockView<'_> {
-    /// Copies meta section and metric metadata, and checks that the block's id was derived from the copies. Costs a
-    /// hash of both, of the catalogue and of other optional sections.
+    /// Copies meta section and metric metadata, and checks the checksums of the copies.
     ///
     /// # Errors
-    /// `Corrupt` with rule `block-id` if the copies and the rest do not give the block's id.
+    /// `Corrupt` with the rule of a checksum that is wrong, `PackedArena` if the metric metadata are packed and were
+    /// not decoded.
     pub fn to_owned_meta(&self) -> Result<OwnedMeta> {
-        let section = |kind| self.frame().section(self.bytes(), kind);
-        let has_metrics = self.frame().has(SectionKind::MetricMetadata);
-        let copy = OwnedMeta {
-            block_id: self.block_id(),
-            meta: section(SectionKind::Meta).to_vec(),
-            metrics: has_metrics.then(|| section(SectionKind::MetricMetadata).to_vec()),
+        let frame = self.frame();
+        let metrics = match frame.has(SectionKind::MetricMetadata) {
+            true => frame.copy(self.bytes(), SectionKind::MetricMetadata)?,
+            // Decoded ones are in memory.
+            false => self.metric_metadata().map(|_| self.metrics_section().to_vec())?,
         };
-        self.check_id_of(&copy.meta, copy.metrics.as_deref().unwrap_or_default())?;
-        Ok(copy)
+        Ok(OwnedMeta { block_id: self.block_id(), meta: frame.copy_meta(self.bytes())?, metrics })
     }
 }
 
@@ -65,11 +63,11 @@ impl OwnedMeta {
     /// # Errors
     /// `Corrupt` if the section's header breaks a rule.
     pub fn metric_metadata(&self) -> Result<Metrics<'_>> {
-        self.metrics.as_deref().map_or(Ok(Metrics::EMPTY), |section| Metrics::open(section, None))
+        if self.metrics.is_empty() { Ok(Metrics::EMPTY) } else { Metrics::open(&self.metrics, None) }
     }
 
     /// Frees the copy of the metric metadata; [`metric_metadata`](Self::metric_metadata) is empty afterwards.
     pub fn forget_metric_metadata(&mut self) {
-        self.metrics = None;
+        self.metrics = Vec::new();
     }
 }

@@ -8,7 +8,7 @@ use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::bits::{bytes_for, mask, width};
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::layout::{MAX_UPPER_BITS, STREAM_TAIL};
+use crate::layout::{MAX_CODE_WIDTH, MAX_UPPER_BITS, STREAM_TAIL};
 use crate::lists::{Coding, Upper};
 use crate::number::low32;
 use crate::{Error, PoolId, Result, Rule, TableId};
@@ -46,12 +46,12 @@ impl<'data, 'view> Pool<'data, 'view> {
         }
         let row_count = view.row_count(low32(table))?;
         let end_width = width(member_count);
-        let member_width = view.frame.row_form.width(row_count - 1);
         let first_bit = offset * 8;
         let members_bit = bytes_for(first_bit + list_count * u64::from(end_width)) * 8;
-        let Some(coding) = Coding::new(member_width, low_width, row_count) else {
-            return Err(corrupt(Rule::PoolWidth, place, low_width, member_width.into()));
-        };
+        if low_width > MAX_CODE_WIDTH.into() {
+            return Err(corrupt(Rule::ListUpper, place, low_width, MAX_CODE_WIDTH.into()));
+        }
+        let coding = Coding::new(low32(low_width), row_count);
         let bits = coding.bits(list_count, member_count).and_then(|bits| bits.checked_add(members_bit));
         let end = bits.unwrap_or(u64::MAX);
         if end > view.members.field_bits() {
@@ -110,10 +110,15 @@ impl<'data, 'view> Pool<'data, 'view> {
         self.member_count
     }
 
-    /// Returns the bits of a member's field: all bits of a plain member, or the low ones of a split list.
+    /// Returns the bits of a member's field: all bits of a member, or the low ones of a split list.
     #[must_use]
     pub const fn low_width(&self) -> u32 {
         self.coding.low_width
+    }
+
+    /// Returns true if lists have upper bits.
+    pub(crate) const fn is_split(&self) -> bool {
+        self.coding.is_split()
     }
 
     /// Returns the number of bytes that the lists take in the members section: their ends and their members.

@@ -137,8 +137,7 @@ impl<'data, 'view> Series<'data, 'view> {
 /// Returns the label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
 pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
     let (mut domain, mut row, mut leaf) = (domain, row, leaf);
-    // Each level of depth is one table of several columns and at most one map before it.
-    for _ in 0..=2 * MAX_DEPTH + 2 {
+    for _ in 0..=MAX_DEPTH {
         let Some(behind) = table.behind(domain)? else { break };
         if behind.is_dictionary() {
             behind.expect_only_leaf(leaf)?;

@@ -302,7 +302,6 @@ impl<'data, 'view> Table<'data, 'view> {
     #[inline]
     pub fn leaf_count(&self) -> Result<u32> {
         let mut table = *self;
-        // Only below a keyset may a map refer to a map: a few steps suffice for a sound block.
         for _ in 0..=MAX_DEPTH {
             if table.is_dictionary() {
                 return Ok(1);
@@ -437,8 +436,7 @@ impl<'data, 'view> Table<'data, 'view> {
     #[inline]
     pub(crate) fn stored_leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
         let (mut table, mut leaf) = (*self, leaf);
-        // Each level of depth is one table of several columns and at most one map before it.
-        for _ in 0..=2 * MAX_DEPTH + 2 {
+        for _ in 0..=MAX_DEPTH {
             if table.is_dictionary() {
                 table.expect_only_leaf(leaf)?;
                 return Ok(crate::KeyId(table.id));

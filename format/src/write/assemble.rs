@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
-use super::file::{FileOutline, SectionOutline, version_and_features};
-use crate::identity::{BlockId, BlockIdHasher};
-use crate::layout::{OPTIONAL_KINDS, SectionKind};
+use super::file::{FileOutline, SectionOutline, SectionWriter};
+use crate::identity::BlockId;
+use crate::layout::SectionKind;
 use crate::number::length;
 
 /// A section to be written.
@@ -18,35 +18,37 @@ pub struct SectionBytes {
     pub bytes: Vec<u8>,
 }
 
-/// Concatenates sections in the given order, with header, directory and checksums.
+impl SectionBytes {
+    /// Returns the section of a kind that this crate knows.
+    #[must_use]
+    pub const fn new(kind: SectionKind, bytes: Vec<u8>) -> Self {
+        Self { kind: kind.code(), id: 0, bytes }
+    }
+}
+
+/// Concatenates sections in the given order, with header, directory and checksums. Without a block id the file gets the
+/// one that belongs to its features and sections (spec, section 11), with this first time of the data.
 ///
 /// Nothing else is checked: tests assemble broken blocks too.
 #[must_use]
-pub fn assemble(block_id: BlockId, features: [u32; 3], sections: &[SectionBytes]) -> Vec<u8> {
+pub fn assemble(
+    block_id: Option<BlockId>,
+    features: [u32; 3],
+    time_start: Option<i64>,
+    sections: &[SectionBytes],
+) -> Vec<u8> {
     let outline = |section: &SectionBytes| SectionOutline {
         kind: section.kind,
         id: section.id,
         len: length(section.bytes.len()),
     };
-    let file = FileOutline::new(block_id, features, sections.iter().map(outline).collect());
+    let first = sections.first().map(|section| section.bytes.clone()).unwrap_or_default();
+    let file = FileOutline::new(features, time_start, first, sections.iter().map(outline).collect());
     let mut out = Cursor::new(Vec::new());
-    let written = file
-        .write(&mut out, |number, writer| sections.get(number).map_or(Ok(()), |section| writer.write(&section.bytes)));
+    let content = |number: usize, writer: &mut SectionWriter<'_, '_, Cursor<Vec<u8>>>| {
+        sections.get(number).map_or(Ok(()), |section| writer.write(&section.bytes))
+    };
+    let written = file.write(block_id, &mut out, content);
     debug_assert!(written.is_ok(), "memory takes what it is given");
     out.into_inner()
-}
-
-/// Returns the id that belongs to these features and sections (spec, section 11). `time_start` is in nanoseconds since
-/// 1970; a section that is absent counts as empty.
-#[must_use]
-pub fn derive_id(features: [u32; 3], sections: &[SectionBytes], time_start: Option<i64>) -> BlockId {
-    let required = |kind: SectionKind| {
-        sections.iter().find(|section| section.kind == kind.code()).map_or(&[][..], |section| &section.bytes)
-    };
-    let words = version_and_features(features);
-    let mut hasher = BlockIdHasher::new(words, required(SectionKind::Meta), required(SectionKind::Catalogue));
-    for section in sections.iter().filter(|section| section.kind >= OPTIONAL_KINDS) {
-        hasher.add_optional(section.kind, section.id, &section.bytes);
-    }
-    hasher.finish(time_start)
 }

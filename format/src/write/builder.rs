@@ -9,7 +9,7 @@ use super::symbols::SymbolsBuilder;
 use super::table::{KeysetOutline, RowPacker, check_codes, ranges};
 use super::{BlockMeta, BuildError, Limits, Records, ShapeRecord};
 use crate::bits::BitWriter;
-use crate::identity::Fingerprint;
+use crate::identity::{Fingerprint, LabelHasher};
 use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm};
 use crate::lists::{Coding, ListSizes};
 use crate::number::{index, length, low32};
@@ -100,10 +100,10 @@ impl BlockBuilder {
             return Err(BuildError::Order { what: "key", number: length(number) });
         }
         let key = KeyId(self.limits.next("keys", number)?);
-        let name_hash = self.symbols.hash(name)?;
+        let hasher = LabelHasher::new(self.symbols.get(name)?);
         let codes: Vec<u32> = values.iter().map(|value| value.0).collect();
         let fingerprints = (values.iter())
-            .map(|&value| Ok(Fingerprint::from_label(name_hash, self.symbols.hash(value)?)))
+            .map(|&value| Ok(hasher.label(self.symbols.get(value)?)))
             .collect::<Result<_, BuildError>>()?;
         let columns = self.write_rows(&[Domain::Arena], &codes, &[self.symbols.count()])?;
         let Written { row_count, offset, packer } = columns;
@@ -163,7 +163,7 @@ impl BlockBuilder {
         let rows = &self.graph.table(table)?.fingerprints;
         let row_count = low32(length(rows.len()));
         let member_width = self.form.width(row_count.saturating_sub(1));
-        let coding = Coding::plain(member_width);
+        let coding = Coding::new(member_width, row_count);
         let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: BitWriter::new(), coding };
         let (mut list, mut before, mut member_count, mut longest) = (Vec::new(), Vec::new(), 0, 0);
         for (number, members) in lists.enumerate() {
@@ -286,13 +286,13 @@ impl BlockBuilder {
         let prepared = self.prepare(meta)?;
         let mut block = std::io::Cursor::new(Vec::with_capacity(usize::try_from(prepared.byte_len()).unwrap_or(0)));
         match prepared.write_to(&mut block, |_| Ok(())) {
-            Ok(()) => Ok(block.into_inner()),
+            Ok(_) => Ok(block.into_inner()),
             // Writes to memory do not fail: the rows of an outline are missing.
             Err(_) => Err(BuildError::Phase { what: "all rows", before: "the end" }),
         }
     }
 
-    /// Finishes everything except rows that are written later. The block's id and length are known then.
+    /// Finishes everything except rows that are written later. The block's length is known then.
     ///
     /// # Errors
     /// Returns an error for metadata out of order or too long.

@@ -71,7 +71,7 @@ pub enum BuildError {
         key: u32,
     },
     /// Tables are stacked too deep.
-    #[error("tables are nested deeper than {MAX_DEPTH} levels")]
+    #[error("a chain of tables is longer than {MAX_DEPTH}")]
     Depth,
     /// A list column where none may be.
     #[error("only the last of several columns of a keyset's table may hold lists")]

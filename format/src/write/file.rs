@@ -1,12 +1,12 @@
-//! Writes sections and their checksums to a file, in order (spec, sections 3 and 4).
+//! Writes sections and their checksums to a file, in order, and derives its id from them (spec, sections 3, 4 and 11).
 
 use std::io::{self, Seek, SeekFrom, Write};
 
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 
-use crate::checksum::{Grid, Owner, crc, directory_checksum};
-use crate::identity::BlockId;
+use crate::checksum::{Grid, OpenChecksum, Owner, crc, front_checksum};
+use crate::identity::{BlockId, BlockIdHasher, SectionHasher};
 use crate::layout::{CHUNK_LEN, Header, MAGIC, MAJOR, MINOR, SectionEntry, SectionKind};
 use crate::number::{length, low32};
 
@@ -33,21 +33,33 @@ pub(super) fn version_and_features(features: [u32; 3]) -> [u8; 16] {
 /// Header and directory of a file whose section lengths are known.
 #[derive(Debug)]
 pub(super) struct FileOutline {
-    pub block_id: BlockId,
     pub features: [u32; 3],
+    /// First time of the data, which the id begins with.
+    time_start: Option<i64>,
+    /// The first section, which stands under the checksum of the front.
+    first: Vec<u8>,
+    /// The other sections.
     sections: Vec<SectionOutline>,
 }
 
 impl FileOutline {
     /// Returns a file with these sections, in this order. Nothing is checked: tests make broken blocks too.
-    pub(super) const fn new(block_id: BlockId, features: [u32; 3], sections: Vec<SectionOutline>) -> Self {
-        Self { block_id, features, sections }
+    pub(super) const fn new(
+        features: [u32; 3],
+        time_start: Option<i64>,
+        first: Vec<u8>,
+        sections: Vec<SectionOutline>,
+    ) -> Self {
+        Self { features, time_start, first, sections }
     }
 
     /// Returns the grid of chunks.
     fn grid(&self) -> Grid {
-        let front = length(size_of::<Header>() + size_of::<SectionEntry>() * self.sections.len());
-        Grid { front, end: front + self.sections.iter().map(|section| section.len).sum::<u64>() }
+        let directory = size_of::<SectionEntry>() * self.sections.len();
+        let first = self.sections.first().map_or(0, |section| section.len);
+        let directory_end = length(size_of::<Header>() + directory);
+        let len = self.sections.iter().map(|section| section.len).sum::<u64>();
+        Grid { front: directory_end + first, end: directory_end + len }
     }
 
     /// Bytes of the whole file.
@@ -56,9 +68,10 @@ impl FileOutline {
         grid.end + 4 * grid.chunk_count()
     }
 
-    fn directory(&self) -> Vec<u8> {
-        let mut directory = Vec::new();
-        let mut offset = self.grid().front;
+    /// Returns the directory and the first section.
+    fn front(&self) -> Vec<u8> {
+        let mut front = Vec::new();
+        let mut offset = length(size_of::<Header>() + size_of::<SectionEntry>() * self.sections.len());
         for section in &self.sections {
             let entry = SectionEntry {
                 kind: U32::new(section.kind),
@@ -66,37 +79,46 @@ impl FileOutline {
                 offset: U64::new(offset),
                 length: U64::new(section.len),
             };
-            directory.extend_from_slice(entry.as_bytes());
+            front.extend_from_slice(entry.as_bytes());
             offset += section.len;
         }
-        directory
+        front.extend_from_slice(&self.first);
+        front
     }
 
-    /// Writes the file: `content` writes each section in turn, all its bytes.
+    /// Writes the file: `content` writes each section after the first in turn, all its bytes. Returns the block id:
+    /// `id`, or the one that the sections give.
     pub(super) fn write<W: Write + Seek>(
         &self,
+        id: Option<BlockId>,
         out: &mut W,
         mut content: impl FnMut(usize, &mut SectionWriter<'_, '_, W>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let directory = self.directory();
+    ) -> io::Result<BlockId> {
+        let front = self.front();
         out.write_all(&[0; size_of::<Header>()])?;
-        out.write_all(&directory)?;
-        let mut chunks = ChunkWriter::new(out, Owner::Block(self.block_id), self.grid().front);
+        out.write_all(&front)?;
+        let mut hasher = BlockIdHasher::new(version_and_features(self.features));
+        let mut chunks = ChunkWriter::new(out, self.grid().front);
         for (number, section) in self.sections.iter().enumerate() {
-            let mut writer = SectionWriter { chunks: &mut chunks, section, written: 0 };
-            content(number, &mut writer)?;
-            writer.finish()?;
+            let mut writer = SectionWriter { chunks: &mut chunks, section, hasher: SectionHasher::default() };
+            match number {
+                0 => writer.hasher.update(&self.first),
+                _ => content(number, &mut writer)?,
+            }
+            hasher.add(section.kind, section.id, &writer.finish()?);
         }
-        let checks = chunks.finish()?;
+        let id = id.unwrap_or_else(|| hasher.finish(self.time_start));
+        let owner = Owner::Block(id);
+        let checks: Vec<u8> = chunks.finish()?.iter().flat_map(|chunk| chunk.for_owner(&owner).to_le_bytes()).collect();
         out.write_all(&checks)?;
         out.seek(SeekFrom::Start(0))?;
-        out.write_all(&self.header(&directory, &checks))?;
+        out.write_all(&self.header(id, &front, &checks))?;
         out.seek(SeekFrom::End(0))?;
-        Ok(())
+        Ok(id)
     }
 
     /// Returns the header, which is known last.
-    fn header(&self, directory: &[u8], checks: &[u8]) -> Vec<u8> {
+    fn header(&self, id: BlockId, front: &[u8], checks: &[u8]) -> Vec<u8> {
         let [incompat, ro_compat, compat] = self.features.map(U32::new);
         let mut header = Header {
             magic: MAGIC,
@@ -105,11 +127,11 @@ impl FileOutline {
             incompat,
             ro_compat,
             compat,
-            block_id: self.block_id.0,
+            block_id: id.0,
             file_len: U64::new(self.byte_len()),
             section_count: U32::new(low32(length(self.sections.len()))),
-            directory_checksum: U32::new(directory_checksum(self.block_id, directory)),
-            checks_checksum: U32::new(Owner::Block(self.block_id).checks_checksum(checks)),
+            front_checksum: U32::new(front_checksum(id, front)),
+            checks_checksum: U32::new(Owner::Block(id).checks_checksum(checks)),
             header_checksum: U32::new(0),
         };
         let checked = header.as_bytes().first_chunk::<60>().map_or(&[][..], |bytes| bytes);
@@ -118,11 +140,11 @@ impl FileOutline {
     }
 }
 
-/// Writes the sections of a file, and computes the checksum of each chunk of its grid.
+/// Writes the sections of a file, and hashes each chunk of its grid. The id of the block, which the checksums begin
+/// with, is known when all sections are written.
 struct ChunkWriter<'a, W> {
     out: &'a mut W,
-    owner: Owner,
-    checks: Vec<u8>,
+    chunks: Vec<OpenChecksum>,
     /// Position in the file behind all written bytes.
     position: u64,
     /// Bytes of the current chunk that were not written yet.
@@ -130,14 +152,11 @@ struct ChunkWriter<'a, W> {
 }
 
 impl<'a, W: Write> ChunkWriter<'a, W> {
-    /// Begins behind the directory, at position `front`.
-    fn new(out: &'a mut W, owner: Owner, front: u64) -> Self {
-        let mut checks = Vec::new();
-        // Chunks that the directory fills.
-        for chunk in 0..front / CHUNK_LEN {
-            checks.extend_from_slice(&owner.chunk_checksum(chunk, &[]).to_le_bytes());
-        }
-        Self { out, owner, checks, position: front, pending: Vec::new() }
+    /// Begins behind the front, which ends at position `front`.
+    fn new(out: &'a mut W, front: u64) -> Self {
+        // Chunks that the front fills.
+        let chunks = (0..front / CHUNK_LEN).map(|chunk| OpenChecksum::new(chunk, &[])).collect();
+        Self { out, chunks, position: front, pending: Vec::new() }
     }
 
     fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -162,20 +181,19 @@ impl<'a, W: Write> ChunkWriter<'a, W> {
 
     /// Writes the rest of a chunk.
     fn put(&mut self, rest: &[u8]) -> io::Result<()> {
-        let checksum = self.owner.chunk_checksum(self.position / CHUNK_LEN, rest);
-        self.checks.extend_from_slice(&checksum.to_le_bytes());
+        self.chunks.push(OpenChecksum::new(self.position / CHUNK_LEN, rest));
         self.position += length(rest.len());
         self.out.write_all(rest)
     }
 
-    /// Writes the last chunk, and returns the checks.
-    fn finish(mut self) -> io::Result<Vec<u8>> {
+    /// Writes the last chunk, and returns the checksums of all.
+    fn finish(mut self) -> io::Result<Vec<OpenChecksum>> {
         let last = std::mem::take(&mut self.pending);
-        // A directory that ends inside a chunk, and no bytes after it, leave an empty chunk.
-        if !last.is_empty() || length(self.checks.len() / 4) < self.position.div_ceil(CHUNK_LEN) {
+        // A front that ends inside a chunk, and no bytes after it, leave an empty chunk.
+        if !last.is_empty() || length(self.chunks.len()) < self.position.div_ceil(CHUNK_LEN) {
             self.put(&last)?;
         }
-        Ok(self.checks)
+        Ok(self.chunks)
     }
 }
 
@@ -183,21 +201,22 @@ impl<'a, W: Write> ChunkWriter<'a, W> {
 pub(super) struct SectionWriter<'a, 'out, W> {
     chunks: &'a mut ChunkWriter<'out, W>,
     section: &'a SectionOutline,
-    written: u64,
+    hasher: SectionHasher,
 }
 
 impl<W: Write> SectionWriter<'_, '_, W> {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.written += length(bytes.len());
+        self.hasher.update(bytes);
         self.chunks.write(bytes)
     }
 
-    fn finish(self) -> io::Result<()> {
-        let Self { written, section, .. } = self;
+    fn finish(self) -> io::Result<SectionHasher> {
+        let Self { hasher, section, .. } = self;
+        let written = hasher.byte_len();
         if written != section.len {
             let name = SectionKind::from_code(section.kind).map_or("a section", SectionKind::name);
             return Err(io::Error::other(format!("{name} has {written} bytes, and was to have {}", section.len)));
         }
-        Ok(())
+        Ok(hasher)
     }
 }

@@ -139,7 +139,7 @@ impl Graph {
                 first_keys.push(behind.keys.first().copied());
             }
             leaves.extend(behind.keys.iter().zip(0_u64..).map(|(&key, position)| (key, column, position)));
-            shape.depth = shape.depth.max(behind.depth);
+            shape.depth = shape.depth.max(behind.depth + 1);
             shape.counts.push(count);
         }
         if !first_keys.is_sorted() {
@@ -152,11 +152,10 @@ impl Graph {
         if length(leaves.len()) > u64::from(MAX_LABELS) {
             return Err(BuildError::Labels { count: leaves.len() });
         }
-        if domains.len() > 1 {
-            shape.depth += 1;
-            if leaves.len() > domains.len() || leaves.iter().zip(0..).any(|(&(_, column, _), leaf)| column != leaf) {
-                shape.written = leaves.iter().map(|&(_, column, _)| column).collect();
-            }
+        let is_plain =
+            leaves.len() == domains.len() && leaves.iter().zip(0..).all(|(&(_, column, _), leaf)| column == leaf);
+        if domains.len() > 1 && !is_plain {
+            shape.written = leaves.iter().map(|&(_, column, _)| column).collect();
         }
         if shape.depth > max_depth {
             return Err(BuildError::Depth);

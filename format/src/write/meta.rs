@@ -1,9 +1,11 @@
 //! Metadata of the block that the writer provides (spec, section 10).
 
+use std::sync::Arc;
+
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
 
-use super::BuildError;
+use super::{BuildError, SectionBytes};
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{MAX_META_LEN, MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
 use crate::metadata::MetricSet;
@@ -34,8 +36,22 @@ pub struct BlockMeta {
     pub policy: LabelPolicy,
     /// The version of the planner that chose the tables; 0 for none.
     pub planner_version: u32,
-    /// True if the arena is packed: the block is an archive. Not part of the meta section.
+    /// True if strings and metric metadata are packed: the block is an archive. Not part of the meta section.
     pub archive: bool,
+    /// Unknown optional sections of the block that this one takes the place of. Not part of the meta section.
+    pub carried: Option<Arc<CarriedSections>>,
+}
+
+/// Sections of another block that may be copied to a block of the same series with the same catalogue (LIFECYCLE.md,
+/// section 4). A block that differs does not get them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarriedSections {
+    /// The catalogue section of the other block.
+    pub catalogue: Vec<u8>,
+    /// The fingerprint of its content.
+    pub fingerprint: Fingerprint,
+    /// The sections.
+    pub sections: Vec<SectionBytes>,
 }
 
 impl Default for BlockMeta {
@@ -53,6 +69,7 @@ impl Default for BlockMeta {
             policy: LabelPolicy::NONE,
             planner_version: 0,
             archive: false,
+            carried: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Packs metric metadata (spec, section 10).
+//! Packs metric metadata (METRICS.md).
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl MetricRecords {
                 number(row.name),
                 row.metric_type.code().into(),
                 row.temporality.code().into(),
-                row.is_monotonic.into(),
+                row.monotonicity.code().into(),
                 number(row.unit),
                 number(row.description),
             ]);

@@ -33,12 +33,12 @@ mod prepared;
 mod symbols;
 mod table;
 
-pub use assemble::{SectionBytes, assemble, derive_id};
+pub use assemble::{SectionBytes, assemble};
 pub use builder::BlockBuilder;
 pub use catalogue::{Records, ShapeRecord};
 pub use error::BuildError;
 pub use limits::Limits;
-pub use meta::BlockMeta;
+pub use meta::{BlockMeta, CarriedSections};
 pub use metrics::MetricRecords;
 pub use prepared::{PackedRows, PreparedBlock, RowSink};
 pub use table::{KeysetOutline, RowPacker};

@@ -1,13 +1,14 @@
 //! [`PreparedBlock`]: a complete block except for rows that are written later.
 
 use std::io::{self, Seek, Write};
+use std::sync::Arc;
 
-use super::file::{FileOutline, SectionOutline, SectionWriter, version_and_features};
+use super::file::{FileOutline, SectionOutline, SectionWriter};
 use super::members::{self, Anchors};
 use super::meta::Content;
-use super::{BlockBuilder, BlockMeta, BuildError, MetricRecords};
+use super::{BlockBuilder, BlockMeta, BuildError, CarriedSections, MetricRecords, SectionBytes};
 use crate::bits::BitWriter;
-use crate::identity::{BlockId, BlockIdHasher, Fingerprint};
+use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{PACKED_ARENA, SectionKind};
 use crate::number::length;
 use crate::packed;
@@ -29,18 +30,22 @@ pub(super) struct LaterTables {
 
 /// A block that is complete except for the rows of keysets that were pushed as outlines.
 ///
-/// Its id and length are known, so that its file can be named before it is written.
+/// Its length is known before it is written. Its id is known afterwards: it covers all bytes.
 #[derive(Debug)]
 pub struct PreparedBlock {
     file: FileOutline,
-    /// Sections by their place in the file: of the rows those that are known, of the members all but the anchors.
-    sections: Vec<Vec<u8>>,
+    /// Sections by their place in the file: without meta, of the rows those that are known, of the members all but the
+    /// anchors.
+    sections: Vec<SectionBytes>,
     later: LaterTables,
     anchors: Vec<Anchors>,
     series_count: u64,
     fingerprint: Fingerprint,
+    carried: usize,
 }
 
+const META: usize = 0;
+const CATALOGUE: usize = 1;
 const ROWS: usize = 3;
 const MEMBERS: usize = 4;
 
@@ -58,47 +63,50 @@ impl PreparedBlock {
         let meta_section = meta.encode(&content)?;
         let metrics =
             if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
-        let (symbols, mut arena) = builder.symbols.finish();
+        let (symbols, arena) = builder.symbols.finish();
         let packed = if meta.archive { packed::encode(&arena)? } else { None };
-        let mut arena_kind = SectionKind::Arena;
-        let mut features = [0; 3];
-        if let Some(packed) = packed {
-            (arena, arena_kind, features[0]) = (packed, SectionKind::PackedArena, PACKED_ARENA);
-        }
-        let mut id = BlockIdHasher::new(version_and_features(features), &meta_section, &catalogue);
-        if !metrics.is_empty() {
-            id.add_optional(SectionKind::MetricMetadata.code(), 0, &metrics);
-        }
-        let block_id = id.finish(meta.time.map(|time| time.start));
+        let features = [if packed.is_some() { PACKED_ARENA } else { 0 }, 0, 0];
+        let is_archive = packed.is_some();
+        let arena = packed.map_or((SectionKind::Arena, arena), |packed| (SectionKind::PackedArena, packed));
         let rows = if builder.later.tables.is_empty() { builder.rows.finish() } else { builder.rows.finish_aligned() };
         let closing = if builder.later.tables.is_empty() { 0 } else { length(CLOSING.len()) };
         let rows_len = length(rows.len()) + builder.later.len + closing;
 
-        let mut sections = vec![meta_section, catalogue, symbols, rows, members, arena];
-        let mut kinds: Vec<SectionKind> = SectionKind::REQUIRED.to_vec();
-        kinds.push(arena_kind);
+        let mut sections: Vec<SectionBytes> = Vec::new();
+        let bytes = [Vec::new(), catalogue, symbols, rows, members];
+        sections.extend(SectionKind::REQUIRED.iter().zip(bytes).map(|(&kind, bytes)| SectionBytes::new(kind, bytes)));
+        sections.push(SectionBytes::new(arena.0, arena.1));
         if !metrics.is_empty() {
-            sections.push(metrics);
-            kinds.push(SectionKind::MetricMetadata);
+            sections.push(metrics_section(metrics, is_archive)?);
         }
-        let outlines = kinds.iter().zip(&sections).enumerate().map(|(number, (kind, bytes))| {
+        let catalogue = sections.get(CATALOGUE).map(|section| &section.bytes);
+        let fits = |carried: &&Arc<CarriedSections>| {
+            Some(&carried.catalogue) == catalogue && carried.fingerprint == content.fingerprint
+        };
+        let carried = meta.carried.as_ref().filter(fits).map_or(&[][..], |carried| &carried.sections);
+        sections.extend_from_slice(carried);
+        sections.sort_by_key(|section| (section.kind, section.id));
+        let outlines = sections.iter().enumerate().map(|(number, section)| {
             let len = match number {
+                META => length(meta_section.len()),
                 ROWS => rows_len,
                 MEMBERS => members_len,
-                _ => length(bytes.len()),
+                _ => length(section.bytes.len()),
             };
-            SectionOutline { kind: kind.code(), id: 0, len }
+            SectionOutline { kind: section.kind, id: section.id, len }
         });
-        let file = FileOutline::new(block_id, features, outlines.collect());
+        let outlines = outlines.collect();
+        let file = FileOutline::new(features, meta.time.map(|time| time.start), meta_section, outlines);
         builder.limits.bytes("file", 0, file.byte_len())?;
         let Content { series_count, fingerprint, .. } = content;
-        Ok(Self { file, sections, later: builder.later, anchors: builder.anchors, series_count, fingerprint })
+        let (later, anchors, carried) = (builder.later, builder.anchors, carried.len());
+        Ok(Self { file, sections, later, anchors, series_count, fingerprint, carried })
     }
 
-    /// Returns the block's id.
+    /// Returns the number of sections that were copied from another block.
     #[must_use]
-    pub const fn block_id(&self) -> BlockId {
-        self.file.block_id
+    pub const fn carried_sections(&self) -> usize {
+        self.carried
     }
 
     /// Returns the number of series of the block.
@@ -120,7 +128,7 @@ impl PreparedBlock {
     }
 
     /// Writes the block to the beginning of `out`. `rows` must write the rows of all keysets that were pushed as
-    /// outlines, in their order. The header is written last.
+    /// outlines, in their order. The header is written last. Returns the id of the block.
     ///
     /// # Errors
     /// Returns an error of `out` or `rows`, and an error if the number of rows differs from the outlines.
@@ -128,10 +136,10 @@ impl PreparedBlock {
         self,
         out: &mut W,
         mut rows: impl FnMut(&mut RowSink<'_>) -> io::Result<()>,
-    ) -> io::Result<()> {
+    ) -> io::Result<BlockId> {
         let Self { file, sections, later, mut anchors, .. } = self;
-        file.write(out, |number, writer| {
-            let bytes = sections.get(number).map_or(&[][..], Vec::as_slice);
+        file.write(None, out, |number, writer| {
+            let bytes = sections.get(number).map_or(&[][..], |section| &section.bytes);
             writer.write(bytes)?;
             match number {
                 ROWS if !later.tables.is_empty() => write_rows(&later, &mut anchors, writer, &mut rows),
@@ -140,6 +148,15 @@ impl PreparedBlock {
             }
         })
     }
+}
+
+/// Returns the section of metric metadata: packed in an archive, if that is smaller.
+fn metrics_section(metrics: Vec<u8>, is_archive: bool) -> Result<SectionBytes, BuildError> {
+    let packed = if is_archive { packed::encode(&metrics)? } else { None };
+    Ok(match packed.filter(|packed| packed.len() < metrics.len()) {
+        Some(packed) => SectionBytes::new(SectionKind::PackedMetricMetadata, packed),
+        None => SectionBytes::new(SectionKind::MetricMetadata, metrics),
+    })
 }
 
 /// The zero bytes that close a bit stream.

@@ -6,7 +6,6 @@ use zerocopy::byteorder::little_endian::{U16, U32};
 use super::{BuildError, Limits};
 use crate::SymbolId;
 use crate::bits::{BitWriter, width};
-use crate::identity::SymbolHash;
 use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SymbolsHeader};
 use crate::number::{index, length, low32};
 
@@ -16,16 +15,15 @@ pub(super) struct SymbolsBuilder {
     arena: Vec<u8>,
     /// Start of each symbol, and the arena's length.
     starts: Vec<u64>,
-    hashes: Vec<SymbolHash>,
 }
 
 impl SymbolsBuilder {
     pub(super) fn new() -> Self {
-        Self { arena: Vec::new(), starts: vec![0], hashes: Vec::new() }
+        Self { arena: Vec::new(), starts: vec![0] }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.hashes.len()
+        self.starts.len() - 1
     }
 
     /// Adds a symbol, which must come after the one before it.
@@ -42,7 +40,6 @@ impl SymbolsBuilder {
         limits.bytes("symbols", length(self.arena.len()), length(len))?;
         self.arena.extend_from_slice(symbol.as_bytes());
         self.starts.push(length(self.arena.len()));
-        self.hashes.push(SymbolHash::new(symbol.as_bytes()));
         Ok(SymbolId(id))
     }
 
@@ -51,9 +48,9 @@ impl SymbolsBuilder {
         self.arena.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    pub(super) fn hash(&self, id: SymbolId) -> Result<SymbolHash, BuildError> {
+    pub(super) fn get(&self, id: SymbolId) -> Result<&[u8], BuildError> {
         let unknown = BuildError::Unknown { what: "symbol", number: id.0.into(), count: length(self.count()) };
-        self.hashes.get(index(id.0)).copied().ok_or(unknown)
+        self.symbol(index(id.0)).ok_or(unknown)
     }
 
     /// Returns the symbols section and the arena.

@@ -112,9 +112,9 @@ fn place<'r>(reader: &mut Reader<'_>, record: &'r [u8]) -> Option<(&'r [u8], usi
 fn read_metadata<'p>(reader: &mut Reader<'p>) -> Option<MetricMetadata<'p>> {
     let [metric_type, temporality] = reader.array()?;
     Some(MetricMetadata {
-        metric_type: MetricType::from_code(metric_type)?,
-        temporality: Temporality::from_code(temporality & !code::IS_MONOTONIC)?,
-        is_monotonic: temporality & code::IS_MONOTONIC != 0,
+        metric_type: MetricType::from_code(metric_type.into()),
+        temporality: Temporality::from_code((temporality & !code::IS_MONOTONIC).into()),
+        monotonicity: (temporality & code::IS_MONOTONIC != 0).into(),
         name: reader.text()?,
         unit: reader.text()?,
         description: reader.text()?,

@@ -1,6 +1,6 @@
 //! Sink that keeps the parts of a request as JSON: [`RequestParts`].
 
-use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_format::metadata::{MetricMetadata, Monotonicity};
 
 use super::bytes::{Parts, TooMany, push_varint};
 use crate::otlp::{Level, MetricKind, Needs, OtlpSink, Point};
@@ -83,8 +83,10 @@ impl<'p> RequestParts<'p> {
 
 impl Parts {
     pub(super) fn push_metadata(&mut self, metadata: &MetricMetadata<'_>) {
-        let monotonic = if metadata.is_monotonic { IS_MONOTONIC } else { 0 };
-        self.codes.extend([metadata.metric_type.code(), metadata.temporality.code() | monotonic]);
+        let monotonic = if metadata.monotonicity == Monotonicity::Monotonic { IS_MONOTONIC } else { 0 };
+        // No source has numbers that are not in these bytes.
+        let byte = |code: u32| u8::try_from(code).unwrap_or_default();
+        self.codes.extend([byte(metadata.metric_type.code()), byte(metadata.temporality.code()) | monotonic]);
         for text in [metadata.name, metadata.unit, metadata.description] {
             self.push_text(text);
         }

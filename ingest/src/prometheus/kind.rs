@@ -70,6 +70,13 @@ impl FamilyType {
             Self::Info => (MetricType::Info, Temporality::Unspecified),
             Self::StateSet => (MetricType::StateSet, Temporality::Unspecified),
         };
-        MetricMetadata { name, metric_type, temporality, is_monotonic: self == Self::Counter, unit, description }
+        MetricMetadata {
+            name,
+            metric_type,
+            temporality,
+            monotonicity: (self == Self::Counter).into(),
+            unit,
+            description,
+        }
     }
 }

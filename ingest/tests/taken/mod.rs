@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use chronoxide_ingest::SeriesSink;
 
 /// Labels in the order in which they came, and times of points.
@@ -76,7 +76,7 @@ impl SeriesSink for Taken {
             name: metadata.name.to_owned(),
             metric_type: metadata.metric_type,
             temporality: metadata.temporality,
-            is_monotonic: metadata.is_monotonic,
+            is_monotonic: metadata.monotonicity == Monotonicity::Monotonic,
             unit: metadata.unit.to_owned(),
             description: metadata.description.to_owned(),
         });

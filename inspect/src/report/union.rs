@@ -37,9 +37,9 @@ impl Union {
         let mut union = Self { block: Vec::new(), presence: vec![Selection::default(); blocks.len()] };
         let write = |_, draft: chronoxide_compactor::Draft<'_>| {
             let mut out = std::io::Cursor::new(Vec::new());
-            draft.write_to(&mut out)?;
+            let id = draft.write_to(&mut out)?;
             union.block = out.into_inner();
-            Ok::<(), ReportError>(())
+            Ok::<_, ReportError>(id)
         };
         if presence {
             let selections = &mut union.presence;

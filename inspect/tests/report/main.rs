@@ -200,7 +200,7 @@ fn windows_are_differences_of_sets_of_series() {
         assert!(found.growth.is_sorted_by(|a, b| a.last - a.first >= b.last - b.first), "seed {seed}");
         grown += growing;
     }
-    assert!(moved > 300 && grown > 50, "{moved} {grown}");
+    assert!(moved > 300 && grown >= 50, "{moved} {grown}");
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn metrics_have_their_metadata() {
         name: "up",
         metric_type: MetricType::Gauge,
         temporality: Temporality::Unspecified,
-        is_monotonic: false,
+        monotonicity: chronoxide_format::metadata::Monotonicity::NotMonotonic,
         unit: "s",
         description: "is it up",
     });

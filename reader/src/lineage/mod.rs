@@ -1,4 +1,4 @@
-//! Rules that choose the live blocks of a folder, from the origins that blocks state (spec, section 10).
+//! Rules that choose the live blocks of a folder, from the origins that blocks state (LIFECYCLE.md, section 3).
 //!
 //! A job makes *n* outputs of its parents. Together the outputs hold the series of the parents; each output alone
 //! holds a part. While a job runs, after it was killed, and until its parents are deleted, the folder has the same
@@ -63,16 +63,16 @@ pub struct Lineage {
     pub ancestors: Vec<BlockId>,
     /// Number of series, as the block states it.
     pub series_count: u64,
-    /// True if the block has a bit in `ro_compat` that this version does not know (spec, section 10). Such a block is
-    /// neither merged, hidden nor deleted; only a copy of it is.
+    /// True if the block must neither be merged, hidden nor deleted by this version (LIFECYCLE.md, section 4). Only a
+    /// copy of it may be.
     pub is_read_only: bool,
     /// True if series were dropped or labels changed when this block or one of its origins was written: the block has
     /// the annotation [`REWRITTEN_KEY`].
     pub is_rewritten: bool,
 }
 
-/// Key of the annotation that marks a block whose series were dropped or whose labels were changed (spec, section 10).
-/// Its value describes the change.
+/// Key of the annotation that marks a block whose series were dropped or whose labels were changed (LIFECYCLE.md,
+/// section 2). Its value describes the change.
 pub const REWRITTEN_KEY: &str = "chronoxide.rewritten";
 
 impl Lineage {
@@ -82,7 +82,7 @@ impl Lineage {
     /// `Corrupt` if the block's meta section is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
         let lineage = Self::from_meta(view.block_id(), &view.meta()?)?;
-        Ok(Self { is_read_only: view.unknown_ro_compat() != 0, ..lineage })
+        Ok(Self { is_read_only: view.read_only().is_some(), ..lineage })
     }
 
     /// Reads the lineage of block `id` from its meta section. The block counts as not read-only.

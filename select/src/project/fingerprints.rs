@@ -1,6 +1,6 @@
 //! Fingerprints of series and of projections, without resolving labels.
 
-use chronoxide_format::identity::{Fingerprint, SymbolHash};
+use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, SymbolId};
 
@@ -20,13 +20,13 @@ impl Fold for Product {
     const EMPTY: Fingerprint = Fingerprint::ONE;
 
     fn dictionary(&mut self, view: &BlockView<'_>, key: KeyId) -> Result<Vec<Fingerprint>, SelectError> {
-        let name = SymbolHash::new(view.key_name(key)?.unwrap_or_default());
+        let hasher = LabelHasher::new(view.key_name(key)?.unwrap_or_default());
         let Some(dictionary) = view.dictionary(key)? else { return Ok(Vec::new()) };
         let Some(column) = dictionary.column(0)? else { return Ok(Vec::new()) };
         let value = |code| {
             let symbol = dictionary.code(code, &column)?.map(SymbolId);
             let value = symbol.map(|symbol| view.symbol(symbol)).transpose()?.flatten().unwrap_or_default();
-            Ok(Fingerprint::from_label(name, SymbolHash::new(value)))
+            Ok(hasher.label(value))
         };
         (0..dictionary.row_count()).map(value).collect()
     }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_format::metadata::{MetricMetadata, Monotonicity};
 use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::otlp::{Level, Needs, OtlpSink, Point, decode_otlp_proto};
 use chronoxide_ingest::protobuf::ProtoError;
@@ -81,7 +81,8 @@ impl OtlpSink for Parts {
 }
 
 fn metric(metadata: &MetricMetadata<'_>) -> String {
-    let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
+    let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = metadata;
+    let is_monotonic = *monotonicity == Monotonicity::Monotonic;
     format!("{} {name:?} {} {is_monotonic} {unit:?} {description:?}", metric_type.name(), temporality.name())
 }
 

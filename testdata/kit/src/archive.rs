@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use chronoxide_format::layout::{PACKED_ARENA, RowForm, SectionKind};
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_format::write::{BlockMeta, SectionBytes};
+use chronoxide_format::write::{BlockMeta, MetricRecords, SectionBytes};
 
 use crate::editor::BlockEditor;
 use crate::golden::{Golden, factored, few_series, many_series, small};
@@ -20,6 +20,7 @@ pub fn archives() -> Vec<Golden> {
     vec![
         archive("archive-empty", BTreeSet::new()),
         archive("archive-many", many_series()),
+        described(),
         planned(),
         raw(),
         archive(ARCHIVE, small()),
@@ -38,7 +39,7 @@ fn planned() -> Golden {
         name: "wait",
         metric_type: MetricType::Histogram,
         temporality: Temporality::Cumulative,
-        is_monotonic: false,
+        monotonicity: Monotonicity::NotMonotonic,
         unit: "s",
         description: "Time in the queue.",
     };
@@ -49,6 +50,27 @@ fn planned() -> Golden {
         ..BlockMeta::default()
     };
     factored("archive-planned", few_series(), &meta)
+}
+
+/// Metric metadata that are long enough to be packed.
+fn described() -> Golden {
+    let descriptions: Vec<(String, String)> = (0..8)
+        .map(|queue| {
+            (format!("queue_{queue}_wait"), format!("Time that a request waits in queue {queue}, in seconds."))
+        })
+        .collect();
+    let row = |(name, description): &'static (String, String)| MetricMetadata {
+        name,
+        metric_type: MetricType::Gauge,
+        unit: "s",
+        description,
+        ..MetricMetadata::default()
+    };
+    let descriptions: &'static [(String, String)] = descriptions.leak();
+    let meta = BlockMeta { metrics: descriptions.iter().map(row).collect(), archive: true, ..BlockMeta::default() };
+    let series = small();
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    Golden { name: "archive-metrics", bytes, series }
 }
 
 /// A frame of two raw blocks, without its content size.
@@ -68,11 +90,12 @@ fn raw() -> Golden {
 /// If the block has no sound packed arena.
 pub fn in_packed(editor: &mut BlockEditor, make: impl FnOnce(&[u8]) -> Vec<u8>) {
     let block = editor.clone().close();
-    let mut arena = Vec::new();
-    BlockView::open_unpacked(&block, &mut arena).expect("a sound block");
+    let mut content = Vec::new();
+    let view = BlockView::open_unpacked(&block, &mut content).expect("a sound block");
+    let frame = make(view.symbols().arena());
     let section = editor.section(SectionKind::PackedArena);
     section.truncate(8);
-    section.extend_from_slice(&make(&arena));
+    section.extend_from_slice(&frame);
 }
 
 /// Gives a block with a plain arena a packed one: a raw block for each 128 KiB.
@@ -114,30 +137,34 @@ pub fn undecodable(len: usize, meta: &BlockMeta) -> Vec<u8> {
     editor.close()
 }
 
-/// Gives a block with a packed arena a plain one, so that it can be compared with others: frames of one arena differ.
+/// Gives an archive plain sections, so that it can be compared with others: frames of one content differ.
 ///
 /// # Panics
 /// If the block is not sound.
 #[must_use]
 pub fn unpacked(block: &[u8]) -> Vec<u8> {
-    let mut arena = Vec::new();
-    let view = BlockView::open_unpacked(block, &mut arena).expect("a sound block");
-    let has_packed = view.packed_arena().expect("a sound block").is_some();
+    let mut content = Vec::new();
+    let view = BlockView::open_unpacked(block, &mut content).expect("a sound block");
+    let (arena, metrics) = (view.symbols().arena().to_vec(), MetricRecords::from_view(&view).expect("a sound block"));
     let mut editor = BlockEditor::open(block);
-    if has_packed {
-        let place = editor.sections.iter().position(|section| section.kind == SectionKind::PackedArena.code());
-        let section = SectionBytes { kind: SectionKind::Arena.code(), id: 0, bytes: arena };
-        editor.sections[place.expect("a packed arena")] = section;
-        editor.features[0] &= !PACKED_ARENA;
+    for section in &mut editor.sections {
+        match SectionKind::from_code(section.kind) {
+            Some(SectionKind::PackedArena) => *section = SectionBytes::new(SectionKind::Arena, arena.clone()),
+            Some(SectionKind::PackedMetricMetadata) => {
+                let bytes = metrics.encode().expect("records can be counted");
+                *section = SectionBytes::new(SectionKind::MetricMetadata, bytes);
+            }
+            _ => {}
+        }
     }
+    editor.features[0] &= !PACKED_ARENA;
     editor.close()
 }
 
-/// Returns true if two sound archives have one id and differ in their frames at most.
+/// Returns true if two sound archives differ in their frames at most, and so in their ids.
 #[must_use]
 pub fn is_same_archive(a: &[u8], b: &[u8]) -> bool {
-    let id = |block| BlockView::open(block).map(|view| view.block_id());
-    id(a) == id(b) && unpacked(a) == unpacked(b)
+    unpacked(a) == unpacked(b)
 }
 
 /// Returns a frame with this descriptor and the fields after it, and these blocks.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::{PRIVATE_KINDS, RowForm, SectionKind};
+use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::write::{BlockBuilder, BlockMeta, MetricRecords, SectionBytes};
-use chronoxide_format::{Rule, TableId};
+use chronoxide_format::{Rule, RuleClass, TableId};
 
 use crate::archive::{ARCHIVE, archives, in_packed, raw_block, raw_frame, single_segment, window};
 use crate::editor::{BlockEditor, reseal};
@@ -32,6 +32,17 @@ pub fn broken() -> Vec<Broken> {
     Rule::ALL.iter().map(of_rule).chain(clauses()).collect()
 }
 
+/// A block with an unknown bit in `ro_compat` for each broken block of class C: readers take it as sound.
+#[must_use]
+pub fn relaxed() -> Vec<Broken> {
+    let is_canonical = |broken: &Broken| broken.rule.class() == RuleClass::Canonical;
+    let relax = |broken: Broken| {
+        let bytes = edit_block(&broken.bytes, |editor| editor.features[1] |= RELAXED);
+        Broken { bytes, ..broken }
+    };
+    broken().into_iter().filter(is_canonical).map(relax).collect()
+}
+
 /// Blocks that break a rule in another way than the one of [`break_rule`].
 fn clauses() -> Vec<Broken> {
     use SectionKind::Meta;
@@ -49,7 +60,7 @@ fn clauses() -> Vec<Broken> {
         let section = editor.section(SectionKind::Members);
         section[offset as usize + 1] ^= 1;
     };
-    let clauses: [(Rule, &str, Vec<u8>); 32] = [
+    let clauses: [(Rule, &str, Vec<u8>); 42] = [
         // A flipped bit in the version is damage.
         (Rule::HeaderChecksum, "major", in_place(PLAIN, |file| file[9] ^= 0x40)),
         (Rule::HeaderChecksum, "incompat", in_place(PLAIN, |file| file[12] ^= 1)),
@@ -58,8 +69,50 @@ fn clauses() -> Vec<Broken> {
         (Rule::Anchors, "second", edit(LISTS, second_anchor)),
         (Rule::CatalogueHeader, "low-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[38] = 33)),
         (Rule::PoolLists, "no-members", in_records(LISTS, |editor| editor.records.pools[0][2] = 0)),
-        // Rows 0 to 3 take 2 bits, and 8 in rows of fixed width: 2 low bits leave no upper ones.
-        (Rule::PoolWidth, "fixedwidth", in_records("lists-fixedwidth", |editor| editor.records.pools[0][3] = 2)),
+        (
+            Rule::DirectoryExtent,
+            "empty",
+            in_place(PLAIN, |file| {
+                file[48] = 0;
+                reseal(file);
+            }),
+        ),
+        (
+            Rule::DirectoryExtent,
+            "long-first-section",
+            in_place(PLAIN, |file| {
+                // 2^24 bytes and one more.
+                file[80..88].copy_from_slice(&0x100_0001_u64.to_le_bytes());
+                reseal(file);
+            }),
+        ),
+        (
+            Rule::DirectoryExtent,
+            "first-section-outside",
+            in_place(PLAIN, |file| {
+                file[82] = 1;
+                reseal(file);
+            }),
+        ),
+        (Rule::FrontChecksum, "meta", in_place(PLAIN, |file| file[64 + 6 * 24 + 40] ^= 1)),
+        (Rule::ListUpper, "low-width", in_records(LISTS, |editor| editor.records.pools[0][3] = 33)),
+        // The pool over `le` has the lists (0, 1, 3) and (0, 2), from byte 1 on.
+        (
+            Rule::ColumnWidth,
+            "pool",
+            in_records(LISTS, |editor| {
+                editor.records.pools[0][3] = 3;
+                for (place, member) in (0..).zip([0, 1, 3, 0, 2]) {
+                    editor.set_bits(SectionKind::Members, 8 + 3 * place, 3, member);
+                }
+            }),
+        ),
+        (Rule::ValuesUsed, "unused-row", unused_row(false, 0)),
+        (Rule::ValuesUsed, "relaxed-row", unused_row(false, RELAXED)),
+        (Rule::ValuesUsed, "relaxed-list", unused_list(false, RELAXED)),
+        (Rule::MetaLength, "header", in_section(PLAIN, Meta, |bytes| bytes.truncate(100))),
+        (Rule::MetaPadding, "row-form", in_meta(&|bytes| bytes[116] = 2)),
+        (Rule::MetricHeader, "id", edit(METRICS, |editor| last(&mut editor.sections).id = 1)),
         (Rule::ListUpper, "more", edit(LISTS, |editor| set_upper_bit(editor, 1, true))),
         (Rule::ListUpper, "long", long_split_list()),
         (Rule::MembersExtent, "anchors-without-lists", in_records(PLAIN, |editor| editor.records.keysets[0][1] = 1)),
@@ -97,7 +150,6 @@ fn clauses() -> Vec<Broken> {
         (Rule::MetaJob, "job-without-id", in_meta(&|bytes| bytes[84] = 1)),
         (Rule::MetaJob, "id-without-job", in_meta(&|bytes| bytes[64] = 1)),
         (Rule::MetaPolicy, "values", in_meta(&|bytes| bytes[108..112].copy_from_slice(&17_u32.to_le_bytes()))),
-        (Rule::TableDepth, "map-of-map", map_of_map()),
         (Rule::RowsOrder, "swapped-across-pieces", swapped(1, 255)),
         (Rule::RowsOrder, "equal-across-pieces", repeated(1, 255)),
         (Rule::RowsOrder, "dictionary-equal-across-pieces", repeated(0, 255)),
@@ -109,7 +161,7 @@ fn clauses() -> Vec<Broken> {
 
 /// Blocks with a packed arena that break a rule in another way than the ones of [`break_rule`].
 fn archive_clauses() -> Vec<(Rule, &'static str, Vec<u8>)> {
-    use SectionKind::PackedArena;
+    use SectionKind::{MetricMetadata, PackedArena, PackedMetricMetadata};
     let frame = |rule, clause, make: &dyn Fn(&[u8]) -> Vec<u8>| (rule, clause, with_frame(make));
     let segment = |arena: &[u8]| single_segment(arena.len());
     let sound = |arena: &[u8]| raw_frame(&segment(arena), &[&raw_block(true, arena)]);
@@ -125,9 +177,9 @@ fn archive_clauses() -> Vec<(Rule, &'static str, Vec<u8>)> {
         raw_frame(&fields, &[&raw_block(true, arena)])
     };
     vec![
-        (Rule::ArenaKind, "bit-without-section", edit(PLAIN, |editor| editor.features[0] = 1)),
+        (Rule::SectionRequired, "bit-without-section", edit(PLAIN, |editor| editor.features[0] = 1)),
         (
-            Rule::ArenaKind,
+            Rule::SectionRequired,
             "two-arenas",
             in_archive(|editor| {
                 let at = editor.sections.iter().position(|section| section.kind == PackedArena.code());
@@ -136,12 +188,24 @@ fn archive_clauses() -> Vec<(Rule, &'static str, Vec<u8>)> {
             }),
         ),
         (
-            Rule::ArenaKind,
+            Rule::SectionRequired,
             "no-arena",
             edit(PLAIN, |editor| {
                 editor.sections.retain(|section| section.kind != SectionKind::Arena.code());
             }),
         ),
+        (Rule::SectionRequired, "arena-without-bit", in_archive(|editor| editor.features[0] = 0)),
+        (
+            Rule::PackedHeader,
+            "metrics-twice",
+            in_described(|editor| {
+                let plain = SectionBytes::new(MetricMetadata, editor.metrics.encode().expect("records can be counted"));
+                let at = editor.sections.len() - 1;
+                editor.sections.insert(at, plain);
+            }),
+        ),
+        (Rule::PackedHeader, "metrics-id", in_described(|editor| last(&mut editor.sections).id = 1)),
+        (Rule::PackedLength, "metrics", in_described(|editor| editor.section(PackedMetricMetadata)[0] ^= 1)),
         (Rule::PackedHeader, "ratio", in_archive(|editor| editor.section(PackedArena)[5] = 1)),
         frame(Rule::PackedFrame, "magic", &|arena| [&[0x27][..], &sound(arena)[1..]].concat()),
         frame(Rule::PackedFrame, "checksum", &|arena| [descriptor(4, &[], arena), vec![0; 4]].concat()),
@@ -178,9 +242,17 @@ fn archive_clauses() -> Vec<(Rule, &'static str, Vec<u8>)> {
 
 /// Changes the small archive and puts it together with right checksums and id.
 fn in_archive(change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    edit_block(&archive(ARCHIVE), change)
+}
+
+/// Changes the archive with packed metric metadata.
+fn in_described(change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    edit_block(&archive("archive-metrics"), change)
+}
+
+fn archive(name: &str) -> Vec<u8> {
     static ARCHIVES: LazyLock<Vec<Golden>> = LazyLock::new(archives);
-    let archive = ARCHIVES.iter().find(|golden| golden.name == ARCHIVE).expect("there is such an archive");
-    edit_block(&archive.bytes, change)
+    ARCHIVES.iter().find(|golden| golden.name == name).expect("there is such an archive").bytes.clone()
 }
 
 /// The small archive with another frame, which is made from its arena.
@@ -248,21 +320,18 @@ fn repeat_row(editor: &mut BlockEditor, table: usize, row: u64) {
     editor.set_bits(SectionKind::Rows, second, width, value);
 }
 
-/// Keysets over a dictionary, over a map of it, and over a map of that map.
-fn map_of_map() -> Vec<u8> {
-    let mut builder = BlockBuilder::new(RowForm::BitPacked).with_any_depth();
-    let symbols: Vec<_> =
-        ["k", "l", "m", "v", "w", "x"].map(|symbol| builder.push_symbol(symbol).expect("in order")).into();
-    builder.push_key(symbols[0], &symbols[3..]).expect("in order");
-    builder.push_key(symbols[1], &symbols[3..4]).expect("in order");
-    builder.push_key(symbols[2], &symbols[3..4]).expect("in order");
+/// A row of a map that no keyset has. If `is_value_used`, its value is in a series. `ro_compat` is that of the block.
+fn unused_row(is_value_used: bool, ro_compat: u32) -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked);
+    let symbols = ["k", "l", "v", "w"].map(|symbol| builder.push_symbol(symbol).expect("in order"));
+    builder.push_key(symbols[0], &symbols[2..]).expect("in order");
+    builder.push_key(symbols[1], &symbols[2..3]).expect("in order");
     let map = builder.push_table(&[Domain::Table(TableId(0))], &[0, 1]).expect("a map");
-    let map_of_map = builder.push_table(&[Domain::Table(map)], &[0]).expect("a map of it");
-    let mut keyset = |domains: &[Domain], rows: &[u32]| builder.push_keyset_table(domains, rows).expect("a keyset");
-    keyset(&[Domain::Table(TableId(0))], &[0, 1, 2]);
-    keyset(&[Domain::Table(map_of_map), Domain::Table(TableId(1))], &[0, 0]);
-    keyset(&[Domain::Table(map), Domain::Table(TableId(2))], &[0, 0, 1, 0]);
-    builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
+    let rows: &[u32] = if is_value_used { &[0, 1] } else { &[0] };
+    builder.push_keyset_table(&[Domain::Table(TableId(0))], rows).expect("a keyset");
+    builder.push_keyset_table(&[Domain::Table(map), Domain::Table(TableId(1))], &[0, 0]).expect("a keyset");
+    let block = builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta");
+    edit_block(&block, |editor| editor.features[1] = ro_compat)
 }
 
 /// Returns the bytes of a golden block. All are made once: each broken block begins with one.
@@ -311,6 +380,9 @@ fn last_columns(editor: &mut BlockEditor) -> &mut Vec<[u64; 3]> {
     &mut last(&mut editor.records.shapes).columns
 }
 
+/// A bit of `ro_compat` that no reader knows, so that class C is not checked.
+const RELAXED: u32 = 1 << 28;
+
 const PLAIN: &str = "plain-bitpacked";
 const LISTS: &str = "lists-bitpacked";
 const CHAIN: &str = "chain-bitpacked";
@@ -331,7 +403,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             file[48..52].copy_from_slice(&1000_u32.to_le_bytes());
             reseal(file);
         }),
-        Rule::DirectoryChecksum => in_place(PLAIN, |file| file[64] ^= 1),
+        Rule::FrontChecksum => in_place(PLAIN, |file| file[64] ^= 1),
         Rule::SectionOrder => edit(PLAIN, |editor| editor.sections.swap(0, 1)),
         Rule::SectionExtent => in_place(PLAIN, |file| {
             file[72] += 1;
@@ -340,10 +412,6 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::SectionRequired => edit(PLAIN, |editor| editor.sections.retain(|section| section.kind != Members.code())),
         Rule::SectionUnknown => edit(PLAIN, |editor| {
             editor.sections.push(SectionBytes { kind: 8, id: 0, bytes: b"new".to_vec() });
-        }),
-        Rule::ArenaKind => in_archive(|editor| editor.features[0] = 0),
-        Rule::SectionOwner => edit(PLAIN, |editor| {
-            editor.sections.push(SectionBytes { kind: PRIVATE_KINDS.start, id: 0, bytes: vec![1; 15] });
         }),
         Rule::ChecksLength => in_place(PLAIN, |file| {
             file.extend_from_slice(&[0; 4]);
@@ -413,11 +481,8 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             last(&mut editor.records.shapes).leaves = vec![1, 0];
         }),
         Rule::TableDepth => too_deep(),
-        Rule::MapNeeded => with_builder(|builder| {
-            let map = builder.push_table(&[Domain::Table(TableId(0))], &[0, 1]).expect("a map of everything");
-            builder.push_keyset_table(&[Domain::Table(map)], &[0, 1]).expect("a keyset over it");
-        }),
-        Rule::RowsUsed => with_builder(|builder| {
+        Rule::RowsUsed => unused_row(true, 0),
+        Rule::ValuesUsed => with_builder(|builder| {
             builder.push_keyset_table(&[Domain::Table(TableId(0))], &[0]).expect("a keyset without the second value");
         }),
         Rule::KeysOrder => in_records(PLAIN, |editor| {
@@ -434,10 +499,9 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte
         // 1.
         Rule::ListMembers => edit(LISTS, |editor| editor.set_bits(Members, 10, 2, 0)),
-        Rule::PoolWidth => in_records(LISTS, |editor| editor.records.pools[0][3] = 3),
         Rule::ListUpper => edit(LISTS, |editor| set_upper_bit(editor, 0, false)),
         Rule::ListOrder => lists_out_of_order(),
-        Rule::ListUsed => unused_list(),
+        Rule::ListUsed => unused_list(true, 0),
         Rule::ListColumn => in_shapes(LISTS, swap_last_domains),
         Rule::Anchors => edit(LISTS, |editor| {
             let offset = last(&mut editor.records.keysets)[1];
@@ -446,9 +510,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::MembersPadding => in_section(LISTS, Members, set_last),
         Rule::KeysetSeries => in_records(PLAIN, |editor| editor.records.keysets[0][0] += 1),
         Rule::KeysetOrder => keysets_out_of_order(),
-        Rule::MetaHeader => in_section(PLAIN, Meta, |bytes| bytes.truncate(100)),
         Rule::MetaLength => in_section(PLAIN, Meta, |bytes| bytes.push(0)),
-        Rule::MetaValues => in_section(PLAIN, Meta, |bytes| bytes[116] = 2),
         Rule::MetaPadding => in_section(PLAIN, Meta, |bytes| bytes[117] |= 0x80),
         Rule::MetaTime => in_section(PLAIN, Meta, |bytes| bytes[32] = 5),
         Rule::MetaJob => in_section(PLAIN, Meta, |bytes| {
@@ -487,7 +549,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             metrics.text.extend_from_slice("\u{10ffff}".as_bytes());
             metrics.ends.push([metrics.text.len() as u64]);
         }),
-        Rule::MetricValues => in_metrics(|metrics| last(&mut metrics.rows)[1] = 9),
+        Rule::MetricValues => in_metrics(|metrics| last(&mut metrics.rows)[5] = metrics.ends.len() as u64 + 1),
         Rule::MetricOrder => in_metrics(|metrics| metrics.rows.swap(0, 1)),
         Rule::BlockId => BlockEditor::open(&golden(PLAIN)).with_id(BlockId([7; 16])).close(),
         _ => unreachable!("{rule:?} has no broken block"),
@@ -565,20 +627,20 @@ fn series(labelsets: &[&[(&str, &str)]]) -> BTreeSet<Labelset> {
     labelsets.iter().map(labelset).collect()
 }
 
-/// Keys `a` to `f`, each in a table with all before it: one level too many.
+/// Keys `a` to `l`, each in a table with all before it: one level too many.
 fn too_deep() -> Vec<u8> {
     let mut builder = BlockBuilder::new(RowForm::BitPacked).with_any_depth();
-    let names = ["a", "b", "c", "d", "e", "f"];
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
     let symbols: Vec<_> = names.iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
     for &symbol in &symbols {
         builder.push_key(symbol, &[symbol]).expect("in order");
     }
     let mut below = Domain::Table(TableId(0));
-    for key in 1..5 {
+    for key in 1..11 {
         let columns = [below, Domain::Table(TableId(key))];
         below = Domain::Table(builder.push_table(&columns, &[0, 0]).expect("any depth is allowed"));
     }
-    builder.push_keyset_table(&[below, Domain::Table(TableId(5))], &[0, 0]).expect("any depth is allowed");
+    builder.push_keyset_table(&[below, Domain::Table(TableId(11))], &[0, 0]).expect("any depth is allowed");
     builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
 }
 
@@ -614,17 +676,19 @@ fn long_split_list() -> Vec<u8> {
     })
 }
 
-/// A pool with a list that no prefix has.
-fn unused_list() -> Vec<u8> {
+/// A pool with a list that no prefix has. If `are_values_used`, its members are in series. `ro_compat` is that of the
+/// block.
+fn unused_list(are_values_used: bool, ro_compat: u32) -> Vec<u8> {
     let mut builder = BlockBuilder::new(RowForm::BitPacked);
-    let symbols: Vec<_> =
-        ["k", "l", "v", "w"].iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
+    let symbols = ["k", "l", "v", "w"].map(|symbol| builder.push_symbol(symbol).expect("in order"));
     let prefix = builder.push_key(symbols[0], &symbols[2..]).expect("in order");
     let suffix = builder.push_key(symbols[1], &symbols[2..]).expect("in order");
     let pool = builder.push_pool(TableId(suffix.0), &[&[0], &[0, 1]]).expect("in order");
     let columns = [Domain::Table(TableId(prefix.0)), Domain::Pool(pool)];
-    builder.push_keyset_table(&columns, &[0, 1, 1, 1]).expect("in order");
-    builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
+    let list = u32::from(are_values_used);
+    builder.push_keyset_table(&columns, &[0, list, 1, list]).expect("in order");
+    let block = builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta");
+    edit_block(&block, |editor| editor.features[1] = ro_compat)
 }
 
 /// A required section of a later version, before all others.

@@ -1,11 +1,11 @@
 //! Takes a block apart, and puts it together again with right checksums, whatever was done to it in between.
 
 use chronoxide_format::bits::{BitWriter, width};
-use chronoxide_format::checksum::{crc, directory_checksum};
+use chronoxide_format::checksum::{crc, front_checksum};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{MetaHeader, SectionKind, TIME_KNOWN};
 use chronoxide_format::view::BlockView;
-use chronoxide_format::write::{MetricRecords, Records, SectionBytes, assemble, derive_id};
+use chronoxide_format::write::{MetricRecords, Records, SectionBytes, assemble};
 use zerocopy::FromBytes;
 
 /// A block in pieces.
@@ -19,17 +19,20 @@ pub struct BlockEditor {
     pub records: Records,
     /// The records of metric metadata, packed anew by [`BlockEditor::repack_metrics`] if the block has that section.
     pub metrics: MetricRecords,
-    block_id: BlockId,
-    keep_id: bool,
+    /// Another id than the one that belongs to the sections.
+    block_id: Option<BlockId>,
 }
 
-/// Computes the checksums of directory and header anew, in a file that was changed in place.
+/// Computes the checksums of front and header anew, in a file that was changed in place.
 pub fn reseal(file: &mut [u8]) {
     let block_id = BlockId(file[24..40].try_into().expect("16 bytes"));
     let sections = u32::from_le_bytes(file[48..52].try_into().expect("4 bytes")) as usize;
-    let end = (64 + sections * 24).min(file.len());
-    let directory = directory_checksum(block_id, &file[64..end]);
-    file[52..56].copy_from_slice(&directory.to_le_bytes());
+    let directory_end = 64 + sections * 24;
+    let first = file.get(80..88).map_or(0, |len| u64::from_le_bytes(len.try_into().expect("8 bytes")));
+    let end = usize::try_from(first).ok().and_then(|first| first.checked_add(directory_end));
+    let end = end.map_or(file.len(), |end| end.min(file.len()));
+    let front = front_checksum(block_id, &file[64..end]);
+    file[52..56].copy_from_slice(&front.to_le_bytes());
     let header = crc(&file[..60]);
     file[60..64].copy_from_slice(&header.to_le_bytes());
 }
@@ -41,7 +44,10 @@ impl BlockEditor {
     /// If the block does not open.
     #[must_use]
     pub fn open(block: &[u8]) -> Self {
-        let view = BlockView::open(block).expect("the block is sound");
+        let mut content = Vec::new();
+        // Some broken archives cannot be decoded.
+        let view = BlockView::open_unpacked(block, &mut content).or_else(|_| BlockView::open(block));
+        let view = view.expect("the block is sound");
         let bytes = |offset: u64, length: u64| block[offset as usize..(offset + length) as usize].to_vec();
         Self {
             features: view.features(),
@@ -54,9 +60,8 @@ impl BlockEditor {
                 })
                 .collect(),
             records: Records::from_view(&view).expect("the block is sound"),
-            metrics: MetricRecords::from_view(&view).expect("the block is sound"),
-            block_id: view.block_id(),
-            keep_id: false,
+            metrics: MetricRecords::from_view(&view).unwrap_or_default(),
+            block_id: None,
         }
     }
 
@@ -132,20 +137,16 @@ impl BlockEditor {
     /// Gives the block another id than its content says.
     #[must_use]
     pub fn with_id(mut self, id: BlockId) -> Self {
-        self.block_id = id;
-        self.keep_id = true;
+        self.block_id = Some(id);
         self
     }
 
     /// Puts the block together, with the id and the checksums that belong to it.
     #[must_use]
-    pub fn close(mut self) -> Vec<u8> {
-        if !self.keep_id {
-            let meta = self.sections.iter().find(|section| section.kind == SectionKind::Meta.code());
-            let time_start = meta.and_then(|meta| time_start(&meta.bytes));
-            self.block_id = derive_id(self.features, &self.sections, time_start);
-        }
-        assemble(self.block_id, self.features, &self.sections)
+    pub fn close(self) -> Vec<u8> {
+        let meta = self.sections.iter().find(|section| section.kind == SectionKind::Meta.code());
+        let time_start = meta.and_then(|meta| time_start(&meta.bytes));
+        assemble(self.block_id, self.features, time_start, &self.sections)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::{OPTIONAL_KINDS, PRIVATE_KINDS, RowForm, SectionKind};
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+use chronoxide_format::layout::{OPTIONAL, PRIVATE, RowForm, SectionKind};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
 use chronoxide_format::write::{BlockMeta, SectionBytes};
@@ -43,6 +43,8 @@ pub fn goldens() -> Vec<Golden> {
         golden("many-fixedwidth", few_chunks(), &Plan::default(), fixed_width),
         everything_in_meta(),
         metrics(),
+        ignored_metrics(),
+        later_metrics(),
         golden("one-series", series(&[&[("__name__", "up"), ("job", "api")]]), &Plan::default(), bit_packed),
         golden("plain-bitpacked", small(), &Plan::default(), bit_packed),
         golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
@@ -203,17 +205,20 @@ fn deep_labels() -> BTreeSet<Labelset> {
     (0..6)
         .map(|n: u32| {
             let value = |by: u32| format!("{}", n / by);
-            let labels = [("a", value(4)), ("b", value(3)), ("c", value(2)), ("d", value(1)), ("e", value(6))];
-            labels.map(|(name, value)| (name.to_owned(), value)).into()
+            let divisors = [4, 3, 2, 1, 6, 4, 3, 2, 6, 5, 6];
+            ('a'..).zip(divisors).map(|(name, by)| (name.to_string(), value(by))).collect()
         })
         .collect()
 }
 
 /// Tables as deep as they may be.
 fn deep() -> Plan {
+    let below = |table: usize, name: &str| vec![Source::Table(table), key(name)];
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
+    let chain = (0..).zip(&names[2..10]).map(|(table, name)| below(table, name));
     Plan {
-        tables: vec![vec![key("a"), key("b")], vec![Source::Table(0), key("c")], vec![Source::Table(1), key("d")]],
-        keysets: BTreeMap::from([keyset(&["a", "b", "c", "d", "e"], &[Source::Table(2), key("e")], None)]),
+        tables: [vec![key("a"), key("b")]].into_iter().chain(chain).collect(),
+        keysets: BTreeMap::from([keyset(&names, &below(8, "k"), None)]),
     }
 }
 
@@ -319,7 +324,7 @@ fn metrics() -> Golden {
         name,
         metric_type,
         temporality,
-        is_monotonic,
+        monotonicity: Monotonicity::from(is_monotonic),
         unit,
         description,
     };
@@ -338,6 +343,31 @@ fn metrics() -> Golden {
     let meta = BlockMeta { metrics: rows.into_iter().collect(), ..BlockMeta::default() };
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
     Golden { name: "metrics", bytes, series }
+}
+
+/// Numbers of metric metadata that a later text gives a meaning.
+fn later_metrics() -> Golden {
+    let up = MetricMetadata { name: "up", unit: "1", ..MetricMetadata::default() };
+    let rows = [
+        MetricMetadata { metric_type: MetricType::Later(9), ..up },
+        MetricMetadata { temporality: Temporality::Later(3), ..up },
+        MetricMetadata { monotonicity: Monotonicity::Later(2), ..up },
+        MetricMetadata { metric_type: MetricType::Later(u32::MAX), ..up },
+        up,
+    ];
+    let meta = BlockMeta { metrics: rows.into_iter().collect(), ..BlockMeta::default() };
+    let series = series(&[&[("__name__", "up"), ("job", "api")]]);
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    Golden { name: "metrics-later", bytes, series }
+}
+
+/// A section of the kind of packed metric metadata, which only archives have: no reader knows it.
+fn ignored_metrics() -> Golden {
+    let series = small();
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+    let mut editor = BlockEditor::open(&bytes.expect("golden blocks are sound"));
+    editor.sections.push(SectionBytes::new(SectionKind::PackedMetricMetadata, b"not in an archive".to_vec()));
+    Golden { name: "metrics-ignored", bytes: editor.close(), series }
 }
 
 /// Every field of the meta section set, features that may be ignored, a section that no reader knows, and a private
@@ -360,9 +390,12 @@ fn everything_in_meta() -> Golden {
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
     let mut editor = BlockEditor::open(&bytes);
     editor.features = [0, 0, 6];
-    editor.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id: 9, bytes: b"not for this reader".to_vec() });
+    editor.sections.push(SectionBytes { kind: OPTIONAL + 5, id: 9, bytes: b"not for this reader".to_vec() });
     let private = [&[0x5A; 16][..], b"of another program"].concat();
-    editor.sections.push(SectionBytes { kind: PRIVATE_KINDS.start + 2, id: 0, bytes: private });
+    // Ids may have gaps.
+    for id in [0, 4] {
+        editor.sections.push(SectionBytes { kind: OPTIONAL + PRIVATE + 2, id, bytes: private.clone() });
+    }
     Golden { name: "meta", bytes: editor.close(), series }
 }
 

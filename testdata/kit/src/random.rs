@@ -119,7 +119,7 @@ pub fn random_metrics(count: usize, random: &mut Random) -> Vec<OwnedMetricMetad
             name: &name,
             metric_type: MetricType::ALL[random.below(MetricType::ALL.len())],
             temporality: Temporality::ALL[random.below(Temporality::ALL.len())],
-            is_monotonic: random.percent(50),
+            monotonicity: random.percent(50).into(),
             unit: &unit,
             description: &description,
         };
@@ -132,7 +132,6 @@ pub fn random_metrics(count: usize, random: &mut Random) -> Vec<OwnedMetricMetad
 struct Inner {
     keys: BTreeSet<String>,
     depth: u32,
-    is_map: bool,
 }
 
 /// A column on its way into a keyset's plan.
@@ -178,25 +177,27 @@ fn columns(
     let mut candidates: Vec<usize> = (0..tables.len()).collect();
     random.shuffle(&mut candidates);
     for table in candidates {
-        // The keyset's own table may add one to the depth.
+        // The keyset's own table adds one to the depth.
         let fits = inner[table].keys.is_subset(&left) && inner[table].depth < MAX_DEPTH;
         if !fits || random.percent(30) {
             continue;
         }
-        let (keys, depth) = (inner[table].keys.clone(), inner[table].depth);
+        let (keys, mut depth) = (inner[table].keys.clone(), inner[table].depth);
         left = left.difference(&keys).cloned().collect();
         let mut source = Source::Table(table);
-        if !inner[table].is_map && random.percent(40) {
-            source = push(vec![source], Inner { keys: keys.clone(), depth, is_map: true }, tables, inner);
+        if depth + 1 < MAX_DEPTH && random.percent(40) {
+            depth += 1;
+            source = push(vec![source], Inner { keys: keys.clone(), depth }, tables, inner);
         }
         columns.push(Column { source, keys, depth });
     }
     for name in left {
-        let (mut source, keys) = (key(&name), BTreeSet::from([name]));
+        let (mut source, keys, mut depth) = (key(&name), BTreeSet::from([name]), 0);
         if random.percent(25) {
-            source = push(vec![source], Inner { keys: keys.clone(), depth: 0, is_map: true }, tables, inner);
+            depth = 1;
+            source = push(vec![source], Inner { keys: keys.clone(), depth }, tables, inner);
         }
-        columns.push(Column { source, keys, depth: 0 });
+        columns.push(Column { source, keys, depth });
     }
     columns
 }
@@ -206,14 +207,14 @@ fn join_columns(columns: &mut Vec<Column>, tables: &mut Vec<Vec<Source>>, inner:
     random.shuffle(columns);
     let rest = columns.len().saturating_sub(2 + random.below(2));
     let depth = 1 + columns[rest..].iter().map(|column| column.depth).max().unwrap_or(0);
-    // A table that is all of its keyset needs no room above it.
-    if depth + u32::from(rest > 0) > MAX_DEPTH {
+    // The keyset's own table is above it.
+    if depth + 1 > MAX_DEPTH {
         return;
     }
     let joined = columns.split_off(rest);
     let keys: BTreeSet<String> = joined.iter().flat_map(|column| column.keys.iter().cloned()).collect();
     let sources = joined.into_iter().map(|column| column.source).collect();
-    let source = push(sources, Inner { keys: keys.clone(), depth, is_map: false }, tables, inner);
+    let source = push(sources, Inner { keys: keys.clone(), depth }, tables, inner);
     columns.push(Column { source, keys, depth });
 }
 

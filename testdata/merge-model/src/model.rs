@@ -66,9 +66,9 @@ pub fn merge_in_memory(
     let publish = |number, draft: Draft<'_>| {
         assert_eq!(number as usize, outputs.len());
         let mut out = Cursor::new(Vec::new());
-        draft.write_to(&mut out)?;
+        let id = draft.write_to(&mut out)?;
         outputs.push(out.into_inner());
-        Ok::<(), CompactError>(())
+        Ok::<_, CompactError>(id)
     };
     let publish_remap = |input, remap| {
         assert_eq!(input, remaps.len());

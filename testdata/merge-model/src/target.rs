@@ -171,7 +171,7 @@ fn is_refused(views: &[BlockView<'_>], options: &CompactOptions) -> bool {
 fn assert_is_due(error: &CompactError, views: &[BlockView<'_>], options: &CompactOptions) {
     let is_due = match *error {
         CompactError::Input { input, .. } => views[input].verify().is_err(),
-        CompactError::UnknownFeatures { input, bits } => bits != 0 && views[input].features()[1] == bits,
+        CompactError::ReadOnly { input, reason } => views[input].read_only() == Some(reason),
         CompactError::Differs { input, .. } => {
             views.iter().all(|view| view.verify().is_ok())
                 && views[..input].iter().any(|view| differ(view, &views[input]))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use chronoxide_format::identity::{Fingerprint, SymbolHash};
+use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_format::view::{BlockView, FindError};
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{
@@ -362,7 +362,7 @@ fn check_groups(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &Se
 }
 
 fn label_fingerprint(name: &str, value: &str) -> Fingerprint {
-    Fingerprint::from_label(SymbolHash::new(name.as_bytes()), SymbolHash::new(value.as_bytes()))
+    LabelHasher::new(name.as_bytes()).label(value.as_bytes())
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -79,7 +79,7 @@ impl Metric<'_> {
             name: &self.name,
             metric_type: self.metric_type,
             temporality: self.temporality,
-            is_monotonic: self.is_monotonic,
+            monotonicity: self.is_monotonic.into(),
             unit: &self.unit,
             description: &self.description,
         }
@@ -423,7 +423,7 @@ impl Visitor<'_> for TemporalityName {
     }
 
     fn visit_u64<E: Error>(self, code: u64) -> Result<Temporality, E> {
-        Ok(u8::try_from(code).ok().and_then(Temporality::from_code).unwrap_or_default())
+        Ok(Temporality::from_otlp(code))
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<Temporality, E> {

@@ -336,10 +336,9 @@ fn describe(kind: MetricKind, mut pieces: Fields<'_>, metadata: &mut MetricMetad
                 match (kind, field.number) {
                     (Sum | Histogram | ExponentialHistogram, 2) => {
                         // An enum has 32 bits. Unknown values are unspecified.
-                        let code = u8::try_from(field.uint32()?).ok();
-                        metadata.temporality = code.and_then(Temporality::from_code).unwrap_or_default();
+                        metadata.temporality = Temporality::from_otlp(field.uint32()?.into());
                     }
-                    (Sum, 3) => metadata.is_monotonic = field.bool()?,
+                    (Sum, 3) => metadata.monotonicity = field.bool()?.into(),
                     _ => {}
                 }
             }

@@ -1,5 +1,6 @@
 //! `chronoxide-goldens [FOLDER]`: makes the golden and the broken blocks and remaps, and the manifest of their
-//! verdicts, in `golden/`, `broken/` and `remaps/` of the folder (`testdata` by default).
+//! verdicts, in `golden/`, `broken/`, `relaxed/` and
+//! `remaps/` of the folder (`testdata` by default).
 //!
 //! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit.
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_dump::dump;
 use chronoxide_format::view::BlockView;
 use chronoxide_testkit::archive::archives;
-use chronoxide_testkit::broken::broken;
+use chronoxide_testkit::broken::{broken, relaxed};
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::manifest::{MANIFEST, manifest};
 use chronoxide_testkit::remap::broken::broken_remaps;
@@ -19,18 +20,16 @@ use chronoxide_testkit::remap::golden::golden_remaps;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| "testdata".into()));
-    let (golden_folder, broken_folder) = (folder.join("golden"), folder.join("broken"));
+    let [golden_folder, broken_folder, relaxed_folder] = ["golden", "broken", "relaxed"].map(|name| folder.join(name));
     let remap_folders = ["remaps/golden", "remaps/broken"].map(|name| folder.join(name));
-    for folder in remap_folders.iter().chain([&golden_folder, &broken_folder]) {
+    for folder in remap_folders.iter().chain([&golden_folder, &broken_folder, &relaxed_folder]) {
         std::fs::create_dir_all(folder)?;
     }
     for golden in archives().into_iter().chain(goldens()) {
-        let mut arena = Vec::new();
-        let view = BlockView::open_unpacked(&golden.bytes, &mut arena)?;
-        let mut text = Vec::new();
-        dump(&view, None, &mut text)?;
-        create(&golden_folder.join(golden.name).with_extension("cx"), &golden.bytes)?;
-        create(&golden_folder.join(golden.name).with_extension("txt"), &text)?;
+        create_dumped(&golden_folder.join(golden.name), &golden.bytes)?;
+    }
+    for relaxed in relaxed() {
+        create_dumped(&relaxed_folder.join(&relaxed.name), &relaxed.bytes)?;
     }
     for broken in broken() {
         create(&broken_folder.join(&broken.name).with_extension("cx"), &broken.bytes)?;
@@ -43,6 +42,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         create(&remap_folders[1].join(broken.rule.id()).with_extension("cxr"), &broken.bytes)?;
     }
     create(&folder.join(MANIFEST), manifest().as_bytes())?;
+    Ok(())
+}
+
+/// Creates a block and its dump.
+fn create_dumped(path: &Path, block: &[u8]) -> Result<(), Box<dyn Error>> {
+    let mut content = Vec::new();
+    let view = BlockView::open_unpacked(block, &mut content)?;
+    let mut text = Vec::new();
+    dump(&view, None, &mut text)?;
+    create(&path.with_extension("cx"), block)?;
+    create(&path.with_extension("txt"), &text)?;
     Ok(())
 }
 

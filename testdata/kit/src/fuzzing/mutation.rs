@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use chronoxide_format::Rule;
-use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm, SectionKind};
+use chronoxide_format::layout::{OPTIONAL, RowForm, SectionKind};
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::verify::InTurn;
 use chronoxide_format::view::BlockView;
@@ -50,7 +50,7 @@ fn blocks() -> &'static [MutableBlock] {
     PATIENTS.get_or_init(|| {
         // Metric metadata are in some of the others.
         let small_ones = |golden: &Golden| golden.series.len() <= 10 && golden.bytes.len() < 1000;
-        let golden = goldens().into_iter().filter(|golden| small_ones(golden) && golden.name != "metrics");
+        let golden = goldens().into_iter().filter(|golden| small_ones(golden) && !golden.name.starts_with("metrics"));
         let mut blocks: Vec<Vec<u8>> = golden.map(|golden| golden.bytes).collect();
         let families = [
             (small(), Plan::default()),
@@ -320,7 +320,7 @@ impl MutableBlock {
             1 => {
                 let count = program.below(8);
                 let (id, bytes) = (program.number(1) as u32, program.bytes(count).to_vec());
-                self.editor.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id, bytes });
+                self.editor.sections.push(SectionBytes { kind: OPTIONAL + 5, id, bytes });
             }
             2 => {
                 let count = self.editor.sections.len();

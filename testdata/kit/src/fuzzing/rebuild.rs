@@ -19,7 +19,7 @@ use crate::plan::{Labelset, Plan, build};
 /// If something cannot be read, or the builder refuses it.
 #[must_use]
 pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
-    let mut builder = BlockBuilder::new(view.row_form());
+    let mut builder = BlockBuilder::new(view.row_form().unwrap_or_default());
     push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
     for number in 0..view.keyset_count() {
         let (domains, rows) = table(&keyset(view, number as usize).table()).expect("a sound block can be read");
@@ -35,7 +35,7 @@ pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
 /// If something cannot be read, or the builder refuses it.
 #[must_use]
 pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
-    let mut builder = BlockBuilder::new(view.row_form());
+    let mut builder = BlockBuilder::new(view.row_form().unwrap_or_default());
     push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
     let mut packers = Vec::new();
     let keysets: Vec<(Vec<Domain>, Vec<u32>)> =
@@ -55,7 +55,7 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
     }
     let meta = block_meta(view).expect("a sound block");
     let prepared = builder.prepare(&meta).expect("the meta of a sound block can be written");
-    let (block_id, byte_len) = (prepared.block_id(), prepared.byte_len());
+    let byte_len = prepared.byte_len();
     let mut out = std::io::Cursor::new(Vec::new());
     let written = prepared.write_to(&mut out, |sink| {
         for (number, ((domains, rows), packer)) in keysets.iter().zip(&packers).enumerate() {
@@ -73,7 +73,7 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
         }
         Ok(())
     });
-    written.expect("the rows are those of the outlines");
+    let block_id = written.expect("the rows are those of the outlines");
     let block = out.into_inner();
     assert_eq!(block.len() as u64, byte_len);
     assert_eq!(BlockView::open(&block).expect("a built block opens").block_id(), block_id);
@@ -86,7 +86,7 @@ fn fingerprint(view: &BlockView<'_>) -> Fingerprint {
 
 /// The block with features and sections that only a later version would write.
 fn with_optional_sections(view: &BlockView<'_>, block: Vec<u8>) -> Vec<u8> {
-    let optional = view.sections().filter(|section| section.known().is_none());
+    let optional = view.unknown_sections();
     let optional: Vec<SectionBytes> = optional
         .map(|section| {
             let start = section.offset as usize;
@@ -167,7 +167,8 @@ fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
         metrics: view.metric_metadata()?.iter().collect::<Result<_>>()?,
         policy: meta.policy(),
         planner_version: meta.planner_version(),
-        archive: view.packed_arena()?.is_some(),
+        archive: view.packed()?.is_some(),
+        carried: None,
     })
 }
 

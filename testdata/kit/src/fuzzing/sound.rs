@@ -27,9 +27,9 @@ pub fn check(view: &BlockView<'_>, is_thorough: bool) -> Option<BTreeSet<Labelse
     assert_eq!(meta.fingerprint(), content.fingerprint.to_parts());
     // A block with an unknown feature in `ro_compat` may have another canonical form.
     if view.unknown_ro_compat() == 0 {
-        let is_same = |block: &[u8]| match view.packed_arena() {
+        let is_same = |block: &[u8]| match view.packed() {
             Ok(None) => block == view.bytes(),
-            // Frames of one arena differ, and nothing else does.
+            // Frames of one content differ, and nothing else does.
             _ => is_same_archive(block, view.bytes()),
         };
         assert!(is_same(&rebuilt(view)), "verify accepts a block that the builder would not make");
