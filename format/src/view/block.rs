@@ -134,8 +134,8 @@ impl<'data> BlockView<'data> {
         self
     }
 
-    /// Returns true if the block is an archive and the view was made without the decoded content of its packed sections,
-    /// so that symbols are [`Error::PackedArena`](crate::Error::PackedArena).
+    /// Returns true if the block is an archive and the view was made without the decoded content of its packed
+    /// sections, so that symbols are [`Error::PackedArena`](crate::Error::PackedArena).
     #[inline]
     #[must_use]
     pub const fn is_packed(&self) -> bool {
@@ -293,8 +293,8 @@ impl<'data> BlockView<'data> {
         Sections { entries: frame::directory(self.bytes).iter() }
     }
 
-    /// Returns the sections that this crate does not know, in the order of the file. Packed metric metadata are not
-    /// known in a block that is no archive.
+    /// Returns the sections that this crate does not know, in the order of the file: packed metric
+    /// metadata too if the block is not an archive.
     pub fn unknown_sections(&self) -> impl Iterator<Item = Section> + use<'data> {
         let is_archive = self.frame.has(SectionKind::PackedArena);
         self.sections().filter(move |section| match section.known() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
+use chronoxide_format::policy::is_reserved_name;
 use chronoxide_labels::{LabelError, Origin};
 
 use super::assembler::Assembler;
@@ -11,7 +12,6 @@ use super::error::AssembleError;
 use super::input_labels::add_missing;
 use super::untranslated::Untranslated;
 use crate::otlp::Level;
-use chronoxide_format::policy::is_reserved_name;
 
 const SERVICE_NAME: &str = "service.name";
 const SERVICE_NAMESPACE: &str = "service.namespace";

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::policy::is_reserved_name;
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
 use crate::series::{KnownLabels, SeriesSink};
-use chronoxide_format::policy::is_reserved_name;
 
 /// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
