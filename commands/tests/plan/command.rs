@@ -4,6 +4,9 @@ use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 
 use chronoxide_compactor::plan::Plan;
+use chronoxide_format::layout::OPTIONAL;
+use chronoxide_format::write::SectionBytes;
+use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::random::Random;
 
 use crate::scene::Scene;
@@ -124,6 +127,32 @@ fn a_finished_plan_cannot_be_aborted() {
     assert!(stderr.contains("the plan was committed"), "{stderr}");
     assert!(desk.run(&["status", "--plan", "plan.json"], 0).0.contains("committed"));
     desk.scene.assert_seen("after an abort that was refused");
+}
+
+#[test]
+fn sections_that_a_plan_does_not_copy_are_counted() {
+    for in_place in [true, false] {
+        let desk = Desk::new();
+        let path = format!("{}/0000.cx", desk.blocks());
+        let mut editor = BlockEditor::open(&fs::read(&path).unwrap());
+        editor.sections.extend([98, 99].map(|kind| SectionBytes { kind: OPTIONAL | kind, id: 0, bytes: vec![1] }));
+        editor.sections.sort_by_key(|section| section.kind);
+        fs::write(&path, editor.close()).unwrap();
+        if in_place {
+            let (_, stderr) = desk.run(&[&desk.url(), "--ranges", "4h,12h"], 0);
+            assert!(stderr.contains("\n  not copied   2 optional sections of unknown kind\n"), "{stderr}");
+            continue;
+        }
+        desk.run(&["plan", &desk.url(), "--ranges", "4h,12h", "-o", "plan.json"], 0);
+        let left_out = |arguments: &[&str]| -> u64 {
+            let (stdout, _) = desk.run(arguments, 0);
+            let lines = stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+            lines.map(|line| line["optional_sections_left_out"].as_u64().unwrap()).sum()
+        };
+        assert_eq!(left_out(&["run", "--plan", "plan.json", "--all", "--json"]), 2);
+        assert_eq!(left_out(&["commit", "--plan", "plan.json", "--json"]), 2);
+        assert_eq!(left_out(&["commit", "--plan", "plan.json", "--json"]), 2, "again");
+    }
 }
 
 /// A store that accepts connections and never answers.

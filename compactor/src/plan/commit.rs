@@ -41,6 +41,8 @@ pub struct Committed {
     pub written: Totals,
     /// Series that were equal to others.
     pub duplicates: Totals,
+    /// Optional sections of the inputs that the compactor does not know and did not copy.
+    pub optional_sections_left_out: usize,
     /// Keys of deleted inputs.
     pub deleted: Vec<String>,
     /// Inputs that were to be deleted and were kept, since it is not proved that the outputs hold their series.
@@ -65,6 +67,8 @@ pub(super) struct CommittedRecord {
     pub(super) grace_seconds: u64,
     pub(super) read: Totals,
     pub(super) duplicates: Totals,
+    #[serde(default)]
+    pub(super) optional_sections_left_out: usize,
     pub(super) outputs: Vec<StoredBlock>,
 }
 
@@ -160,8 +164,16 @@ fn publish_all(plan: &Plan, place: &Workplace<'_>, options: CommitOptions) -> Re
         }
     }
     let CommitOptions { delete_inputs, grace_seconds } = options;
-    let plan_id = plan.id.clone();
-    let record = CommittedRecord { plan: plan_id, delete_inputs, grace_seconds, read, duplicates, outputs };
+    let record = CommittedRecord {
+        plan: plan.id.clone(),
+        delete_inputs,
+        grace_seconds,
+        read,
+        duplicates,
+        // Each block of the location is an input of one job.
+        optional_sections_left_out: records.values().map(|record| record.optional_sections_left_out).sum(),
+        outputs,
+    };
     location.create_bytes(&plan.key(COMMITTED), &document(&record))?;
     Ok(record)
 }
@@ -212,8 +224,8 @@ fn finish(
     let keys: Vec<String> = jobs.into_iter().map(|object| object.key).collect();
     location.delete(&keys, &mut |_| {})?;
     let written = record.written();
-    let CommittedRecord { read, duplicates, outputs, .. } = record;
-    Ok(Committed { outputs, read, written, duplicates, deleted, kept, was_committed })
+    let CommittedRecord { read, duplicates, optional_sections_left_out, outputs, .. } = record;
+    Ok(Committed { outputs, read, written, duplicates, optional_sections_left_out, deleted, kept, was_committed })
 }
 
 /// Reads the records of all jobs, and checks that their outputs exist. Returns the lineage of the outputs to publish as

@@ -22,6 +22,9 @@ pub struct Record {
     pub read: Totals,
     /// Series that are equal to another one.
     pub duplicates: Totals,
+    /// Optional sections of the inputs that the compactor does not know and did not copy.
+    #[serde(default)]
+    pub optional_sections_left_out: usize,
     /// Outputs, in order.
     pub outputs: Vec<StoredBlock>,
 }

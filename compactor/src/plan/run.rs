@@ -204,6 +204,7 @@ fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched
         inputs: inputs.iter().map(|input| input.id).collect(),
         read: inputs.iter().map(|input| input.totals).sum(),
         duplicates: Totals { series: summary.duplicates, fingerprint: summary.duplicates_sum },
+        optional_sections_left_out: summary.optional_sections_left_out,
         outputs,
     };
     record.balance()?;

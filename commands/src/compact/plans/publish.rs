@@ -43,6 +43,7 @@ pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Qui
             "series_in": read,
             "duplicates": duplicates,
             "series_out": written,
+            "optional_sections_left_out": committed.optional_sections_left_out,
             "outputs": committed.outputs,
             "deleted": committed.deleted,
             "kept": kept_json(&committed.kept),
@@ -60,8 +61,15 @@ pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Qui
             writeln!(out, "  series out   {written}")?;
             writeln!(out, "  published    {outputs}, {bytes}")?;
             match committed.deleted.len() as u64 {
+                0 => {}
+                deleted => writeln!(out, "  deleted      {}", human::count_of(deleted, "input"))?,
+            }
+            match committed.optional_sections_left_out as u64 {
                 0 => Ok(()),
-                deleted => writeln!(out, "  deleted      {}", human::count_of(deleted, "input")),
+                left_out => {
+                    let sections = human::count_of(left_out, "optional section");
+                    writeln!(out, "  not copied   {sections} of unknown kind")
+                }
             }
         });
     }

@@ -154,6 +154,7 @@ impl Runner<'_> {
                 "series_in": record.read.series,
                 "duplicates": record.duplicates.series,
                 "series_out": record.written().series,
+                "optional_sections_left_out": record.optional_sections_left_out,
                 "bytes_out": bytes,
                 "outputs": record.outputs,
             });
