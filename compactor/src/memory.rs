@@ -250,7 +250,8 @@ fn inner_tables<'v>(view: &'v BlockView<'v>) -> impl Iterator<Item = chronoxide_
 
 fn of_input(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format::Result<u64> {
     // The view of an archive need not be decoded.
-    let packed_len = view.packed()?.map(|packed| packed.arena_len());
+    let packed = view.packed()?;
+    let packed_len = packed.map(|packed| packed.arena_len());
     let arena_len = packed_len.unwrap_or(view.symbols().arena().len() as u64);
     // The decoded arena of an archive; the frame and the section of an archive to write.
     let mut bytes = arena_len * (u64::from(packed_len.is_some()) + 2 * u64::from(options.archive));
@@ -258,7 +259,7 @@ fn of_input(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format
     for section in view.unknown_sections() {
         bytes = bytes.saturating_add(section.length.saturating_mul(2));
     }
-    let packed_metrics = view.packed()?.map_or(0, |packed| packed.metrics_len());
+    let packed_metrics = packed.map_or(0, |packed| packed.metrics_len());
     let metrics = view.sections().find(|section| section.known() == Some(SectionKind::MetricMetadata));
     let metrics_len = metrics.map_or(packed_metrics, |section| section.length);
     bytes += metrics_len.saturating_mul(METRIC_TEXT);

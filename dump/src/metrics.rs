@@ -21,10 +21,8 @@ pub struct MetricEntry<'v> {
     /// The word of the spec for the temporality.
     #[serde(serialize_with = "as_text")]
     pub temporality: Temporality,
-    /// True if values are known only to grow.
-    pub monotonic: bool,
-    /// The word of the spec for monotonicity.
-    #[serde(skip)]
+    /// The word of the spec for monotonicity; in JSON true if values are known only to grow.
+    #[serde(rename = "monotonic", serialize_with = "as_bool")]
     pub monotonicity: Monotonicity,
     /// Unit; absent if unknown.
     pub unit: &'v str,
@@ -35,20 +33,16 @@ pub struct MetricEntry<'v> {
 impl<'v> From<MetricMetadata<'v>> for MetricEntry<'v> {
     fn from(metadata: MetricMetadata<'v>) -> Self {
         let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = metadata;
-        Self {
-            name,
-            metric_type,
-            temporality,
-            monotonic: monotonicity == Monotonicity::Monotonic,
-            monotonicity,
-            unit,
-            description,
-        }
+        Self { name, metric_type, temporality, monotonicity, unit, description }
     }
 }
 
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
+}
+
+fn as_bool<S: Serializer>(value: &Monotonicity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(*value == Monotonicity::Monotonic)
 }
 
 /// Writes the metadata of all metrics of a block, or of the metric with one name: one line per row, as words or as a

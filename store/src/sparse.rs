@@ -7,7 +7,7 @@ use bytes::Bytes;
 use chronoxide_format::checksum::{ChunkProofs, Owner};
 use chronoxide_format::error::Place;
 use chronoxide_format::layout::{CHUNK_LEN, Header, MAGIC, SectionEntry, SectionKind};
-use chronoxide_format::view::{BlockView, Frame};
+use chronoxide_format::view::{BlockView, Frame, Section};
 use chronoxide_format::{Corruption, Error, Rule};
 use chronoxide_reader::{Block, Checks};
 use zerocopy::FromBytes;
@@ -332,17 +332,10 @@ impl SparseBlock {
     fn open_frame(&mut self) -> Result<(), StoreError> {
         let mut ranges = Vec::new();
         for entry in directory(&self.bytes) {
-            let Some(kind) = SectionKind::from_code(entry.kind.get()) else { continue };
-            let (start, len) = (entry.offset.get(), entry.length.get());
-            match kind {
-                SectionKind::Meta | SectionKind::Catalogue => ranges.push(start..start.saturating_add(len)),
-                SectionKind::Symbols | SectionKind::PackedArena | SectionKind::PackedMetricMetadata => {
-                    ranges.push(start..start.saturating_add(len.min(64)))
-                }
-                _ => {}
-            }
+            let kind = SectionKind::from_code(entry.kind.get());
+            ranges.push(needed_of_section(kind, entry.offset.get(), entry.length.get()));
         }
-        for range in ranges {
+        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
             self.ensure(range)?;
         }
         Frame::parse(&self.bytes).map(|_| ()).map_err(|source| self.damaged(source))
@@ -436,6 +429,16 @@ fn zeros(byte_len: u64) -> Option<Vec<u8>> {
     Some(vec![0; len])
 }
 
+/// Returns the part of a section that [`Frame::parse`] and [`Facts::from_view`] look at, as a range of the file.
+fn needed_of_section(kind: Option<SectionKind>, offset: u64, len: u64) -> Range<u64> {
+    let needed = match kind {
+        Some(SectionKind::Meta | SectionKind::Catalogue) => len,
+        Some(SectionKind::Symbols | SectionKind::PackedArena | SectionKind::PackedMetricMetadata) => len.min(64),
+        _ => 0,
+    };
+    offset..offset.saturating_add(needed)
+}
+
 /// Returns what a block says about itself, from its beginning. Returns `None` if more of it must be read: for damage,
 /// for an archive, whose lengths stand further behind, and if the catalogue is long.
 ///
@@ -450,13 +453,9 @@ pub(crate) fn facts_of_head(object: &Object, head: &[u8]) -> Option<Facts> {
     bytes.get_mut(..head.len())?.copy_from_slice(head);
     let frame = Frame::parse(&bytes).ok()?;
     let view = BlockView::with_frame(&bytes, &frame, None);
-    let is_read = |section: chronoxide_format::view::Section| {
-        let needed = match section.known() {
-            Some(SectionKind::Catalogue) => section.length,
-            Some(SectionKind::Symbols | SectionKind::PackedArena | SectionKind::PackedMetricMetadata) => 64,
-            _ => 0,
-        };
-        needed == 0 || section.offset.saturating_add(needed.min(section.length)) <= head.len() as u64
+    let is_read = |section: Section| {
+        let needed = needed_of_section(section.known(), section.offset, section.length);
+        needed.is_empty() || needed.end <= head.len() as u64
     };
     if view.sections().all(is_read) { Facts::from_view(&view).ok() } else { None }
 }

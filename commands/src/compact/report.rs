@@ -167,14 +167,16 @@ impl Report {
         for unmatched in &self.summary.unmatched {
             writeln!(out, "  note         no match: {}", Escaped(unmatched))?;
         }
-        let sections = [
-            ("copied", self.summary.optional_sections_copied),
-            ("not copied", self.summary.optional_sections_left_out),
-        ];
-        for (what, count) in sections.into_iter().filter(|&(_, count)| count > 0) {
-            writeln!(out, "  {what:<12} {} of unknown kind", human::count_of(count as u64, "optional section"))?;
-        }
-        Ok(())
+        write_unknown_sections(out, "copied", self.summary.optional_sections_copied)?;
+        write_unknown_sections(out, "not copied", self.summary.optional_sections_left_out)
+    }
+}
+
+/// Writes how many optional sections of unknown kind were copied or not, if there are any.
+pub(super) fn write_unknown_sections(out: &mut dyn io::Write, what: &str, count: usize) -> io::Result<()> {
+    match count {
+        0 => Ok(()),
+        _ => writeln!(out, "  {what:<12} {} of unknown kind", human::count_of(count as u64, "optional section")),
     }
 }
 

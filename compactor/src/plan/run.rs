@@ -274,7 +274,7 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredB
         Err(PublishError::Exists { .. }) => {
             // The id covers all bytes: it is known after they were written, if only to nowhere.
             let id = match draft.take() {
-                Some(draft) => draft.write_to(&mut Nowhere::default()).map_err(|error| failed(error.into()))?,
+                Some(draft) => draft.write_to(&mut io::empty()).map_err(|error| failed(error.into()))?,
                 None => written.get().unwrap_or_default(),
             };
             written.set(Some(id));
@@ -297,36 +297,6 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredB
         adopted?;
     }
     Ok(output)
-}
-
-/// Takes bytes and keeps none.
-#[derive(Default)]
-struct Nowhere {
-    position: u64,
-    len: u64,
-}
-
-impl io::Write for Nowhere {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.position += bytes.len() as u64;
-        self.len = self.len.max(self.position);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl io::Seek for Nowhere {
-    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-        self.position = match to {
-            io::SeekFrom::Start(position) => position,
-            io::SeekFrom::End(offset) => self.len.saturating_add_signed(offset),
-            io::SeekFrom::Current(offset) => self.position.saturating_add_signed(offset),
-        };
-        Ok(self.position)
-    }
 }
 
 /// Reason why a written output is refused.

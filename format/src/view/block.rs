@@ -9,9 +9,7 @@ use crate::bits::Bits;
 use crate::checksum::ChunkProofs;
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::{BlockId, BlockIdHasher, Fingerprint, SectionHasher};
-use crate::layout::{
-    CatalogueHeader, Header, MAY_BE_COPIED, OPTIONAL, RowForm, SectionEntry, SectionKind, SymbolsHeader,
-};
+use crate::layout::{CatalogueHeader, Header, MAY_BE_COPIED, RowForm, SectionEntry, SectionKind, SymbolsHeader};
 use crate::number::length;
 use crate::packed::Packed;
 use crate::write::{CarriedSections, SectionBytes};
@@ -224,11 +222,11 @@ impl<'data> BlockView<'data> {
     pub fn carried_sections(&self) -> Result<Option<CarriedSections>> {
         let file = self.frame.checked(self.bytes);
         let mut sections = Vec::new();
-        for Section { kind, id, offset, length } in self.sections() {
-            if kind & OPTIONAL != 0 && kind & MAY_BE_COPIED != 0 && SectionKind::from_code(kind).is_none() {
-                let bytes = file.copy(offset..offset.saturating_add(length))?;
-                sections.push(SectionBytes { kind, id, bytes });
-            }
+        // All that are not known are optional.
+        let may_be_copied = |section: &Section| section.known().is_none() && section.kind & MAY_BE_COPIED != 0;
+        for Section { kind, id, offset, length } in self.sections().filter(may_be_copied) {
+            let bytes = file.copy(offset..offset.saturating_add(length))?;
+            sections.push(SectionBytes { kind, id, bytes });
         }
         if sections.is_empty() {
             return Ok(None);

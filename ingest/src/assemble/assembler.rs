@@ -375,15 +375,18 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
+    /// Returns true for a name that no label may have, and counts it.
+    #[inline]
+    pub(super) fn refuses_name(&mut self, name: &str) -> bool {
+        let is_reserved = is_reserved_name(name);
+        self.report.empty_keys += u64::from(name.is_empty());
+        self.report.skipped.reserved_names += u64::from(is_reserved);
+        name.is_empty() || is_reserved
+    }
+
     pub(super) fn set(&mut self, level: Level, name: &str, value: &str) -> Result<(), LabelError> {
-        if name.is_empty() {
+        if self.refuses_name(name) {
             self.recall.drop_pending();
-            self.report.empty_keys += 1;
-            return Ok(());
-        }
-        if is_reserved_name(name) {
-            self.recall.drop_pending();
-            self.report.skipped.reserved_names += 1;
             return Ok(());
         }
         if self.level(level).refuses() {

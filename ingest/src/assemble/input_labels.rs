@@ -3,7 +3,6 @@
 //! They belong to each series, unlike external labels, which belong to the block: inputs with different labels share a
 //! block.
 
-use chronoxide_format::policy::is_reserved_name;
 use chronoxide_labels::{LabelId, Origin};
 
 use super::assembler::Assembler;
@@ -16,8 +15,7 @@ impl<B: BlockSink> Assembler<B> {
     pub(crate) fn input_has_labels(&mut self, labels: &[(String, String)]) -> Result<(), AssembleError> {
         self.input.clear();
         for (name, value) in labels.iter().filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
-            if is_reserved_name(name) {
-                self.report.skipped.reserved_names += 1;
+            if self.refuses_name(name) {
                 continue;
             }
             self.work += 1;

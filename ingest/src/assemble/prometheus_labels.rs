@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
-use chronoxide_format::policy::is_reserved_name;
 use chronoxide_labels::{LabelError, Origin};
 
 use super::assembler::Assembler;
@@ -38,12 +37,7 @@ fn get<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
 impl<B: BlockSink> Assembler<B> {
     /// Keeps an attribute until its level is complete.
     pub(super) fn put_attribute(&mut self, level: Level, key: &str, value: &str) {
-        if key.is_empty() {
-            self.report.empty_keys += 1;
-            return;
-        }
-        if is_reserved_name(key) {
-            self.report.skipped.reserved_names += 1;
+        if self.refuses_name(key) {
             return;
         }
         if value.is_empty() {

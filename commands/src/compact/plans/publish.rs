@@ -10,6 +10,7 @@ use chronoxide_text::human;
 use super::arguments::{CommitArguments, StatusArguments};
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
+use crate::compact::report::write_unknown_sections;
 use crate::{Exit, Failure, Interruption, Quiet, json_line, print, print_styled, tell};
 
 pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -> Result<Exit, Failure> {
@@ -64,13 +65,7 @@ pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Qui
                 0 => {}
                 deleted => writeln!(out, "  deleted      {}", human::count_of(deleted, "input"))?,
             }
-            match committed.optional_sections_left_out as u64 {
-                0 => Ok(()),
-                left_out => {
-                    let sections = human::count_of(left_out, "optional section");
-                    writeln!(out, "  not copied   {sections} of unknown kind")
-                }
-            }
+            write_unknown_sections(out, "not copied", committed.optional_sections_left_out)
         });
     }
     Ok(())
