@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use chronoxide_compactor::CompactError;
 use chronoxide_dump::DumpError;
+use chronoxide_format::ErrorKind;
 use chronoxide_ingest::publish::VerifyError;
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::report::ReportError;
@@ -80,9 +81,9 @@ impl<E: HasExit + 'static> HasExit for PublishError<E> {
 
 impl HasExit for chronoxide_format::Error {
     fn exit(&self) -> Exit {
-        match self {
-            error if error.is_unsupported() => Exit::Unsupported,
-            Self::OutOfMemory { .. } => Exit::Io,
+        match self.kind() {
+            _ if self.is_unsupported() => Exit::Unsupported,
+            ErrorKind::OutOfMemory { .. } => Exit::Io,
             _ => Exit::Corrupt,
         }
     }
@@ -201,9 +202,9 @@ mod tests {
 
     #[test]
     fn a_newer_block_is_unsupported_and_a_broken_one_corrupt() {
-        let newer = chronoxide_format::Error::UnsupportedVersion { major: 1, minor: 0 };
+        let newer: chronoxide_format::Error = ErrorKind::UnsupportedVersion { major: 1, minor: 0 }.into();
         assert_eq!(newer.exit(), Exit::Unsupported);
-        assert_eq!(chronoxide_format::Error::NotABlock.exit(), Exit::Corrupt);
+        assert_eq!(chronoxide_format::Error::from(ErrorKind::NotABlock).exit(), Exit::Corrupt);
         assert_eq!(RemapError::UnsupportedFeatures { bits: 4 }.exit(), Exit::Unsupported);
     }
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Display};
 
+use chronoxide_format::ErrorKind;
 use chronoxide_text::escape::TerminalSafe;
 
 /// Error with its causes, each after a colon, unless the text before already ends with it.
@@ -39,7 +40,7 @@ impl Display for Message<'_> {
 fn is_no_block(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if let Some(chronoxide_format::Error::NotABlock) = error.downcast_ref() {
+        if error.downcast_ref().map(chronoxide_format::Error::kind) == Some(&ErrorKind::NotABlock) {
             return true;
         }
         cause = error.source();

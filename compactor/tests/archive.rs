@@ -8,7 +8,7 @@ use chronoxide_format::layout::{PACKED_ARENA, RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricType, OwnedMetricMetadata};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_format::{Error, Rule, SeriesRef};
+use chronoxide_format::{Error, ErrorKind, Rule, SeriesRef};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_testkit::allocation::{Counting, measure};
 use chronoxide_testkit::archive::{
@@ -71,9 +71,9 @@ fn symbols_of_an_archive_that_was_not_decoded_are_an_error() {
     for golden in archives().into_iter().filter(|golden| !golden.series.is_empty()) {
         let view = BlockView::open(&golden.bytes).unwrap();
         let series = view.series(SeriesRef(0)).unwrap().unwrap();
-        assert_eq!(series.labels().next().unwrap().map(|_| ()), Err(Error::PackedArena), "{}", golden.name);
-        assert_eq!(view.text().map(|_| ()), Err(Error::PackedArena));
-        assert_eq!(view.verify().map(|_| ()), Err(Error::PackedArena));
+        assert_eq!(series.labels().next().unwrap().map(|_| ()), Err(ErrorKind::PackedArena.into()), "{}", golden.name);
+        assert_eq!(view.text().map(|_| ()), Err(ErrorKind::PackedArena.into()));
+        assert_eq!(view.verify().map(|_| ()), Err(ErrorKind::PackedArena.into()));
         // Counts need no symbols.
         assert_eq!(view.series_count(), Ok(golden.series.len() as u32));
         assert_eq!(view.meta().unwrap().series_count(), golden.series.len() as u64);
@@ -85,7 +85,7 @@ fn symbols_of_an_archive_that_was_not_decoded_are_an_error() {
         assert!(packed.arena_section_len() < golden.bytes.len() as u64);
     }
     let empty = archives().into_iter().find(|golden| golden.series.is_empty()).unwrap();
-    assert_eq!(BlockView::open(&empty.bytes).unwrap().verify().map(|_| ()), Err(Error::PackedArena));
+    assert_eq!(BlockView::open(&empty.bytes).unwrap().verify().map(|_| ()), Err(ErrorKind::PackedArena.into()));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn archives_pack_metric_metadata_and_merges_keep_them() {
     assert_eq!(section(&of(&metrics[..1], archive()), SectionKind::PackedMetricMetadata), None);
 
     let block = Block::from_vec_packed(packed.clone(), Checks::Lazy).unwrap();
-    assert_eq!(block.view().metric_metadata().map(|_| ()), Err(Error::PackedArena));
+    assert_eq!(block.view().metric_metadata().map(|_| ()), Err(ErrorKind::PackedArena.into()));
     block.unpack().unwrap();
     let rows = |view: &BlockView<'_>| -> Vec<OwnedMetricMetadata> {
         view.metric_metadata().unwrap().iter().map(|row| row.unwrap().into()).collect()
@@ -184,8 +184,8 @@ fn a_mapped_archive_is_decoded_on_request() {
             let block = unsafe { Block::map_packed(&path, checks) }.unwrap();
             let (clone, before) = (block.clone(), block.view());
             assert!(before.is_packed());
-            assert_eq!(series_of(&before), Err(Error::PackedArena));
-            assert_eq!(before.text().map(|_| ()), Err(Error::PackedArena));
+            assert_eq!(series_of(&before), Err(ErrorKind::PackedArena.into()));
+            assert_eq!(before.text().map(|_| ()), Err(ErrorKind::PackedArena.into()));
             assert_eq!(before.series_count(), Ok(golden.series.len() as u32));
             // Verification needs the arena, and does not keep it.
             assert_eq!(block.verify().unwrap().series_count, golden.series.len() as u64);
@@ -197,7 +197,7 @@ fn a_mapped_archive_is_decoded_on_request() {
             }
             // The text of the block was checked, but this view has none.
             assert!(before.is_packed());
-            assert_eq!(before.text().map(|_| ()), Err(Error::PackedArena));
+            assert_eq!(before.text().map(|_| ()), Err(ErrorKind::PackedArena.into()));
         }
     }
 }

@@ -192,13 +192,8 @@ impl CheckedFile<'_> {
 
 #[cold]
 fn damaged(chunk: u64, found: u32, expected: u32) -> Error {
-    Error::Corrupt(Corruption {
-        rule: Rule::ChunkChecksum,
-        section: None,
-        place: Place::Chunk(chunk),
-        found: Some(found.into()),
-        expected: Some(expected.into()),
-    })
+    let corruption = Corruption::new(Rule::ChunkChecksum, Place::Chunk(chunk));
+    Corruption { section: None, found: Some(found.into()), expected: Some(expected.into()), ..corruption }.into()
 }
 
 /// A record of the chunks of a block or remap whose checksums were checked: one byte per chunk, set once.

@@ -8,10 +8,17 @@ use crate::layout::{MAJOR, MINOR, SectionKind};
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Rejection of a block, or of a part of it.
+///
+/// It takes one word: each field of a block is read by a function that may fail, and a result of a field and a word is
+/// returned in registers. [`Error::kind`] holds the reason, which is boxed in cold code when a read fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<ErrorKind>);
+
 /// Reason why a block, or a part of it, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// The bytes do not begin as a block does.
     #[error("not a Chronoxide block: the magic bytes are missing")]
     NotABlock,
@@ -53,37 +60,67 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the reason.
+    #[must_use]
+    pub const fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
     /// Returns true for a block that another version or build of this crate may read.
     #[must_use]
     pub const fn is_unsupported(&self) -> bool {
+        use ErrorKind::{UnsupportedArchive, UnsupportedFeatures, UnsupportedSection, UnsupportedVersion};
         matches!(
-            self,
-            Self::UnsupportedVersion { .. }
-                | Self::UnsupportedFeatures { .. }
-                | Self::UnsupportedSection { .. }
-                | Self::UnsupportedArchive
+            self.kind(),
+            UnsupportedVersion { .. } | UnsupportedFeatures { .. } | UnsupportedSection { .. } | UnsupportedArchive
         )
     }
 
     /// Returns the error with another section than the one that its rule is about.
-    pub(crate) fn in_section(self, section: SectionKind) -> Self {
-        match self {
-            Self::Corrupt(corruption) => Self::Corrupt(Corruption { section: Some(section), ..corruption }),
-            other => other,
+    pub(crate) fn in_section(mut self, section: SectionKind) -> Self {
+        if let ErrorKind::Corrupt(corruption) = &mut *self.0 {
+            corruption.section = Some(section);
         }
+        self
     }
 
     /// Returns the rule that the block breaks; for content that was not decoded, the rule of its frame.
     #[must_use]
     pub const fn rule(&self) -> Rule {
-        match self {
-            Self::NotABlock => Rule::Magic,
-            Self::UnsupportedVersion { .. } => Rule::Version,
-            Self::UnsupportedFeatures { .. } => Rule::IncompatFeatures,
-            Self::UnsupportedSection { .. } => Rule::SectionUnknown,
-            Self::UnsupportedArchive | Self::PackedArena | Self::OutOfMemory { .. } => Rule::PackedFrame,
-            Self::Corrupt(corruption) => corruption.rule,
+        match self.kind() {
+            ErrorKind::NotABlock => Rule::Magic,
+            ErrorKind::UnsupportedVersion { .. } => Rule::Version,
+            ErrorKind::UnsupportedFeatures { .. } => Rule::IncompatFeatures,
+            ErrorKind::UnsupportedSection { .. } => Rule::SectionUnknown,
+            ErrorKind::UnsupportedArchive | ErrorKind::PackedArena | ErrorKind::OutOfMemory { .. } => Rule::PackedFrame,
+            ErrorKind::Corrupt(corruption) => corruption.rule,
         }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    #[cold]
+    fn from(kind: ErrorKind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl From<Corruption> for Error {
+    #[cold]
+    fn from(corruption: Corruption) -> Self {
+        ErrorKind::Corrupt(corruption).into()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.kind().source()
     }
 }
 
@@ -170,27 +207,35 @@ impl std::error::Error for Corruption {}
 
 impl Corruption {
     /// Returns a violated rule without values, in the section that the rule is about.
-    #[cold]
-    fn new(rule: Rule, place: Place) -> Self {
+    #[must_use]
+    pub const fn new(rule: Rule, place: Place) -> Self {
         Self { rule, section: rule.section(), place, found: None, expected: None }
     }
 }
 
 /// Returns the error of a rule that is about a number.
 #[cold]
+#[inline(never)]
 pub(crate) fn corrupt(rule: Rule, place: Place, found: u64, expected: u64) -> Error {
-    Error::Corrupt(Corruption { found: Some(found), expected: Some(expected), ..Corruption::new(rule, place) })
+    Corruption { found: Some(found), expected: Some(expected), ..Corruption::new(rule, place) }.into()
 }
 
 /// Returns the error of a rule that is not about a number, such as an order.
 #[cold]
+#[inline(never)]
 pub(crate) fn corrupt_at(rule: Rule, place: Place) -> Error {
-    Error::Corrupt(Corruption::new(rule, place))
+    Corruption::new(rule, place).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_takes_one_word_and_a_field_beside_it_another() {
+        assert_eq!(size_of::<Option<Error>>(), size_of::<usize>());
+        assert!(size_of::<Result<u64>>() <= 16);
+    }
 
     #[test]
     fn errors_name_what_was_found_first() {

@@ -48,7 +48,7 @@
 //!
 //! The feature `archive`, which is off by default, reads and writes archives: blocks whose arena is a zstd frame. It
 //! compiles zstd with a C compiler; without it, this crate needs none. Then symbols of an archive are
-//! [`Error::UnsupportedArchive`], and all else of it is read.
+//! [`ErrorKind::UnsupportedArchive`], and all else of it is read.
 //!
 //! The crate opens no file, starts no thread and contains no unsafe code. Views do not allocate, except for the
 //! order of refs that are resolved at once.
@@ -104,7 +104,7 @@ pub mod verify;
 pub mod view;
 pub mod write;
 
-pub use error::{Corruption, Error, Result};
+pub use error::{Corruption, Error, ErrorKind, Result};
 pub use forecast::{Forecast, NotAForecast, PLAN_KEY};
 pub use number::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 pub use rule::{Rule, RuleClass};

@@ -8,9 +8,9 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use chronoxide_dump::dump;
-use chronoxide_format::Error;
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::{Error, ErrorKind};
 use chronoxide_testkit::archive::archives;
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::fuzzing::mutated_block;
@@ -62,10 +62,11 @@ fn go_reader() -> Option<&'static Path> {
 
 /// The kind of error by which this reader refuses a block.
 fn verdict(block: &[u8]) -> &'static str {
-    match BlockView::open_unpacked(block, &mut Vec::new()).and_then(|view| view.verify().map(|_| ())) {
+    let verified = BlockView::open_unpacked(block, &mut Vec::new()).and_then(|view| view.verify().map(|_| ()));
+    match verified.as_ref().map_err(Error::kind) {
         Ok(()) => "sound",
-        Err(Error::NotABlock) => "not-a-block",
-        Err(Error::Corrupt(_)) => "corrupt",
+        Err(ErrorKind::NotABlock) => "not-a-block",
+        Err(ErrorKind::Corrupt(_)) => "corrupt",
         Err(_) => "unsupported",
     }
 }

@@ -15,7 +15,7 @@ use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_format::remap::layout::{REMAP_MAJOR, REMAP_MINOR};
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
-use chronoxide_format::{Error, Rule};
+use chronoxide_format::{ErrorKind, Rule};
 
 /// A file of the project.
 fn read(path: &str) -> String {
@@ -288,11 +288,11 @@ fn errors_are_those_that_the_spec_lists() {
         let mut arena = Vec::new();
         let opened = BlockView::open_unpacked(&broken.bytes, &mut arena);
         let opened = opened.and_then(|view| view.verify().map(|_| ()));
-        let kind = match opened.expect_err("it is broken") {
-            Error::NotABlock => "not-a-block",
-            Error::UnsupportedVersion { .. } | Error::UnsupportedFeatures { .. } | Error::UnsupportedSection { .. } => {
-                "unsupported"
-            }
+        let kind = match opened.expect_err("it is broken").kind() {
+            ErrorKind::NotABlock => "not-a-block",
+            ErrorKind::UnsupportedVersion { .. }
+            | ErrorKind::UnsupportedFeatures { .. }
+            | ErrorKind::UnsupportedSection { .. } => "unsupported",
             _ => "corrupt",
         };
         assert_eq!(listed[broken.rule.id()], kind, "{}", broken.rule.id());

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use chronoxide_format::ErrorKind;
+
 use crate::ArchiveMemoryError;
 
 /// Reason why a block or a remap could not be opened.
@@ -89,11 +91,11 @@ impl<E: std::error::Error> std::error::Error for FileError<E> {
 impl OpenError {
     pub(crate) fn block(path: &Path, source: chronoxide_format::Error) -> Self {
         let path = path.to_owned();
-        match source {
-            chronoxide_format::Error::OutOfMemory { .. } => {
+        match source.kind() {
+            ErrorKind::OutOfMemory { .. } => {
                 Self::OutOfResources { path, source: io::Error::new(io::ErrorKind::OutOfMemory, source) }
             }
-            source => Self::Block { path, source },
+            _ => Self::Block { path, source },
         }
     }
 

@@ -34,7 +34,7 @@
 //!
 //! The feature `archive`, which is off by default, reads archives: blocks whose strings are a zstd frame. It compiles
 //! zstd with a C compiler; without it, this crate needs none. Then opening an archive gives
-//! [`Error::UnsupportedArchive`], except with [`Block::map_packed`].
+//! [`ErrorKind::UnsupportedArchive`], except with [`Block::map_packed`].
 //!
 //! The folder `examples` has a program for each of these uses: `lookup`, `scan`, `folder` and `follow`.
 //!
@@ -96,7 +96,7 @@ pub use chronoxide_format::view::{
     Leaves, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series, SeriesIter,
     Symbols, Table, Text, TextLabel, TextLabels, TimeRange,
 };
-pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
+pub use chronoxide_format::{Corruption, Error, ErrorKind, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
 pub use error::{FileError, OpenError};
 pub use folder::{Entry, Folder, FolderError, Hidden, is_block_name};
 pub use owned::OwnedLabels;

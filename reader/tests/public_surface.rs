@@ -2,11 +2,12 @@
 
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{
-    Block, BlockId, BlockView, Checks, Column, ContentFingerprint, Corruption, Domain, Error, FileError, FindError,
-    Fingerprint, Folder, Frame, Job, KeyId, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter, LabelPolicy, Labels,
-    Leaves, List, Meta, MetricMetadata, MetricRows, Metrics, OpenError, OwnedLabels, OwnedMeta, Pairs, Pool, PoolId,
-    Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections, Series, SeriesIter,
-    SeriesRef, SymbolId, Symbols, Table, TableId, Target, Targets, Text, TextLabel, TextLabels, TimeRange, View,
+    Block, BlockId, BlockView, Checks, Column, ContentFingerprint, Corruption, Domain, Error, ErrorKind, FileError,
+    FindError, Fingerprint, Folder, Frame, Job, KeyId, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter,
+    LabelPolicy, Labels, Leaves, List, Meta, MetricMetadata, MetricRows, Metrics, OpenError, OwnedLabels, OwnedMeta,
+    Pairs, Pool, PoolId, Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections,
+    Series, SeriesIter, SeriesRef, SymbolId, Symbols, Table, TableId, Target, Targets, Text, TextLabel, TextLabels,
+    TimeRange, View,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/metrics.cx");
@@ -213,7 +214,10 @@ fn an_error_found_late_names_the_file() {
     assert_eq!(error.path.as_deref(), block.path());
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     let in_memory = Block::from_vec(bytes, Checks::Lazy).unwrap();
-    assert_eq!((in_memory.path(), in_memory.locate(error.source).to_string()), (None, error.source.to_string()));
+    assert_eq!(
+        (in_memory.path(), in_memory.locate(error.source.clone()).to_string()),
+        (None, error.source.to_string())
+    );
 }
 
 #[test]
@@ -243,7 +247,7 @@ fn an_engine_can_name_everything_that_it_gets() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     let damaged: Error = Block::from_vec(bytes, Checks::Eager).unwrap_err();
-    let Error::Corrupt(Corruption { rule, .. }) = damaged else { panic!("{damaged}") };
+    let ErrorKind::Corrupt(Corruption { rule, .. }) = *damaged.kind() else { panic!("{damaged}") };
     let _: Rule = rule;
 
     let folder = Folder::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden"), Checks::Lazy).unwrap();

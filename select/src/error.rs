@@ -3,7 +3,7 @@
 use chronoxide_format::Error;
 
 /// Reason why a query failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
     /// The block is damaged in a byte that was read.

@@ -8,7 +8,7 @@ use crate::condition::Dictionary;
 use crate::{Searcher, SelectError};
 
 /// Reason why a search for many labelsets failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindManyError {
     /// Two labels of a labelset have the same name.

@@ -426,5 +426,5 @@ pub(crate) fn damaged_row(rule: Rule, table: u32) -> Error {
 }
 
 fn damaged(rule: Rule, place: Place) -> Error {
-    Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
+    Corruption::new(rule, place).into()
 }

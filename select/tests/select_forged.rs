@@ -6,7 +6,7 @@ use std::fs;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain, FindError};
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
-use chronoxide_format::{Error, KeyId, Rule, SeriesRef, SymbolId, TableId};
+use chronoxide_format::{KeyId, Rule, SeriesRef, SymbolId, TableId};
 use chronoxide_reader::Checks;
 use chronoxide_select::{BlockSet, Index, Labels, Matcher, Operator, Searcher, SelectError, Selection};
 use chronoxide_testkit::editor::BlockEditor;
@@ -29,7 +29,7 @@ fn block(series: &BTreeSet<Labelset>, plan: &Plan) -> Vec<u8> {
 fn refused(forged: &[u8], rule: Rule) {
     let view = BlockView::open(forged).expect("opening reads little");
     match Index::new(&view).map(|_| ()) {
-        Err(SelectError::Block(Error::Corrupt(corruption))) => assert_eq!(corruption.rule, rule),
+        Err(SelectError::Block(error)) => assert_eq!(error.rule(), rule),
         other => panic!("{other:?}"),
     }
 }
@@ -175,8 +175,8 @@ fn tables_that_lead_to_a_key_again_and_again_are_damage() {
         let forged = nested(levels, columns);
         let view = BlockView::open(&forged).expect("opening reads little");
         let found = view.find([("a", "v"), ("b", "v"), ("c", "v")]);
-        let Err(FindError::Block(Error::Corrupt(corruption))) = found else { panic!("{found:?}") };
-        assert_eq!(corruption.rule, Rule::LeavesOrder, "{levels} levels of {columns}");
+        let Err(FindError::Block(error)) = found else { panic!("{found:?}") };
+        assert_eq!(error.rule(), Rule::LeavesOrder, "{levels} levels of {columns}");
     }
 }
 

@@ -8,7 +8,7 @@ use chronoxide_format::checksum::{ChunkProofs, Owner};
 use chronoxide_format::error::Place;
 use chronoxide_format::layout::{CHUNK_LEN, Header, MAGIC, SectionEntry, SectionKind};
 use chronoxide_format::view::{BlockView, Frame, Section};
-use chronoxide_format::{Corruption, Error, Rule};
+use chronoxide_format::{Corruption, Error, ErrorKind, Rule};
 use chronoxide_reader::{Block, Checks};
 use zerocopy::FromBytes;
 
@@ -153,20 +153,19 @@ impl SparseBlock {
     ) -> Result<Self, StoreError> {
         // Objects of any length may have the name of a block: look before memory is set aside.
         if read.first().is_some_and(|head| head.len() >= MAGIC.len() && !head.starts_with(&MAGIC)) {
-            let source = Error::NotABlock;
+            let source = ErrorKind::NotABlock.into();
             return Err(StoreError::Block { object: location.name(&object.key), source });
         }
         if let Some(Ok((header, _))) = read.first().map(|head| Header::ref_from_prefix(head))
             && header.file_len.get() != object.byte_len
         {
             let corruption = Corruption {
-                rule: Rule::FileLen,
                 section: None,
-                place: Place::Byte(40),
                 found: Some(object.byte_len),
                 expected: Some(header.file_len.get()),
+                ..Corruption::new(Rule::FileLen, Place::Byte(40))
             };
-            let source = Error::Corrupt(corruption);
+            let source = corruption.into();
             return Err(StoreError::Block { object: location.name(&object.key), source });
         }
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
@@ -224,7 +223,7 @@ impl SparseBlock {
         let result = self.query_block(
             |block| query(&block.view()).map_err(Unanswered::Query),
             |error| match error {
-                Unanswered::Query(error) => Some(*error),
+                Unanswered::Query(error) => Some(error.clone()),
                 Unanswered::Store(_) => None,
             },
         );
@@ -301,7 +300,8 @@ impl SparseBlock {
 
     /// Returns the chunk of an error that a read may mend.
     fn missing_chunk(&self, error: &Error) -> Option<u64> {
-        let Error::Corrupt(Corruption { rule: Rule::ChunkChecksum, place: Place::Chunk(chunk), .. }) = error else {
+        let ErrorKind::Corrupt(Corruption { rule: Rule::ChunkChecksum, place: Place::Chunk(chunk), .. }) = error.kind()
+        else {
             return None;
         };
         let is_known = self.is_read.get(usize::try_from(*chunk).ok()?)?;

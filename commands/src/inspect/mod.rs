@@ -67,7 +67,8 @@ fn in_file(path: &Path) -> impl Fn(InspectError) -> Failure + '_ {
         InspectError::Block(source) => OpenError::Block { path: path.to_owned(), source }.into(),
         InspectError::Remap(source) => OpenError::Remap { path: path.to_owned(), source }.into(),
         InspectError::Select(source) => {
-            Failure::new(InspectError::Select(source).exit(), format!("{}: {source}", path.display()))
+            let message = format!("{}: {source}", path.display());
+            Failure::new(InspectError::Select(source).exit(), message)
         }
         other => other.into(),
     }

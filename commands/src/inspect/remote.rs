@@ -85,7 +85,7 @@ pub(crate) fn open_for(
             };
             let missing = |error: &Unread| -> Option<Error> {
                 match error {
-                    Unread::Query(InspectError::Block(error)) => Some(*error),
+                    Unread::Query(InspectError::Block(error)) => Some(error.clone()),
                     _ => None,
                 }
             };

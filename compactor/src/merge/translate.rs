@@ -95,7 +95,7 @@ impl<'a> AllLabelRows<'a> {
             return Ok(LabelRows::Dictionary { key, codes });
         }
         let inner = self.inner[input][number - keys.len()].get_or_init(|| self.make(input, table));
-        inner.as_ref().map(LabelRows::Inner).map_err(|error| *error)
+        inner.as_ref().map(LabelRows::Inner).map_err(Clone::clone)
     }
 
     fn make(&self, input: usize, table: TableId) -> Result<InnerRows> {

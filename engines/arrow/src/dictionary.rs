@@ -116,5 +116,5 @@ impl<'a> Gathered<'a> {
 pub(crate) fn damaged_key(key: KeyId) -> Error {
     let rule = Rule::ColumnCode;
     let place = Place::Table(key.0.into());
-    Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
+    Corruption::new(rule, place).into()
 }

@@ -1,6 +1,6 @@
 //! Status codes, and the code of each error.
 
-use chronoxide_reader::{Error, FileError, FindError, FolderError, OpenError};
+use chronoxide_reader::{Error, ErrorKind, FileError, FindError, FolderError, OpenError};
 use chronoxide_select::{BlockSetError, SelectError};
 
 /// Result of a call: CX_OK, or the code of an error. Codes 0 to 4 are also the exit codes of the commands.
@@ -38,9 +38,9 @@ pub(crate) trait HasStatus: std::error::Error {
 
 impl HasStatus for Error {
     fn status(&self) -> CxStatus {
-        match self {
-            error if error.is_unsupported() => CX_UNSUPPORTED,
-            Self::OutOfMemory { .. } => CX_OUT_OF_RESOURCES,
+        match self.kind() {
+            _ if self.is_unsupported() => CX_UNSUPPORTED,
+            ErrorKind::OutOfMemory { .. } => CX_OUT_OF_RESOURCES,
             _ => CX_CORRUPT,
         }
     }
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn an_archive_without_memory_for_its_strings_is_not_corrupt() {
-        let error = || Error::OutOfMemory { len: 1 << 40 };
+        let error = || Error::from(ErrorKind::OutOfMemory { len: 1 << 40 });
         assert_eq!(error().status(), CX_OUT_OF_RESOURCES);
         let opened = OpenError::Block { path: "a.cx".into(), source: error() };
         assert_eq!(opened.status(), CX_OUT_OF_RESOURCES);
         assert_eq!(SelectError::Block(error()).status(), CX_OUT_OF_RESOURCES);
-        assert_eq!(Error::NotABlock.status(), CX_CORRUPT);
+        assert_eq!(Error::from(ErrorKind::NotABlock).status(), CX_CORRUPT);
     }
 }

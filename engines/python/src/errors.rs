@@ -7,7 +7,7 @@ use std::path::Path;
 use arrow::error::ArrowError;
 use chronoxide_arrow::TableError;
 use chronoxide_inspect::InspectError;
-use chronoxide_reader::{FileError, FindError, FolderError, OpenError};
+use chronoxide_reader::{ErrorKind, FileError, FindError, FolderError, OpenError};
 use chronoxide_select::{BlockSetError, SelectError};
 use datafusion::error::DataFusionError;
 use pyo3::exceptions::{PyException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -87,10 +87,10 @@ pub(crate) fn os_error(error: &io::Error, path: &Path) -> PyErr {
 
 /// Returns the exception of a block's error, with a message of its own.
 fn block_exception(error: &chronoxide_reader::Error, message: String) -> PyErr {
-    match error {
-        error if error.is_unsupported() => UnsupportedBlockError::new_err(message),
+    match error.kind() {
+        _ if error.is_unsupported() => UnsupportedBlockError::new_err(message),
         // The block may be sound.
-        chronoxide_reader::Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        ErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(message),
         _ => CorruptBlockError::new_err(message),
     }
 }

@@ -8,7 +8,7 @@ use super::{decode, frame};
 use crate::error::{Place, corrupt};
 use crate::layout::{FREE_PACKED_LEN, MAX_PACKED_LEN, MAX_PACKED_RATIO, PackedHeader, SectionKind};
 use crate::number::length;
-use crate::{Error, Result, Rule};
+use crate::{ErrorKind, Result, Rule};
 
 /// The packed sections of an archive. Their form was checked; their content is checked as it is decoded.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl<'a> Packed<'a> {
 
     fn decode_both(&self, content: &mut Vec<u8>) -> Result<()> {
         let len = self.content_len();
-        let memory = Error::OutOfMemory { len };
+        let memory = ErrorKind::OutOfMemory { len };
         content.try_reserve_exact(usize::try_from(len).map_err(|_| memory)?).map_err(|_| memory)?;
         decode(self.arena.frame, self.arena.content_len, content)?;
         match self.metrics {

@@ -1,11 +1,11 @@
 //! Errors instead of decoding and encoding, without the feature `archive`.
 
 use crate::write::BuildError;
-use crate::{Error, Result};
+use crate::{ErrorKind, Result};
 
 /// Returns an error: a frame is decoded with zstd only.
-pub(super) const fn decode(_frame: &[u8], _len: u64, _content: &mut Vec<u8>) -> Result<()> {
-    Err(Error::UnsupportedArchive)
+pub(super) fn decode(_frame: &[u8], _len: u64, _content: &mut Vec<u8>) -> Result<()> {
+    Err(ErrorKind::UnsupportedArchive.into())
 }
 
 /// Returns an error: content is packed with zstd only.

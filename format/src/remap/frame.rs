@@ -12,7 +12,7 @@ use crate::error::Place;
 use crate::layout::{MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL};
 use crate::number::length;
 use crate::view::Records;
-use crate::{Corruption, Error};
+use crate::{Corruption, Error, ErrorKind};
 
 /// Bits of `base_width` and `width` are numbers up to 48, and so is `pattern_width`.
 const MAX_WIDTH_WIDTH: u8 = 6;
@@ -177,8 +177,8 @@ impl RemapFrame {
 
 /// Returns the error of a chunk as one of a remap.
 pub(super) fn damaged_chunk(error: Error) -> RemapError {
-    match error {
-        Error::Corrupt(Corruption { place: Place::Chunk(chunk), found, expected, .. }) => {
+    match *error.kind() {
+        ErrorKind::Corrupt(Corruption { place: Place::Chunk(chunk), found, expected, .. }) => {
             RemapError::Corrupt { rule: RemapRule::ChunkChecksum, place: RemapPlace::Chunk(chunk), found, expected }
         }
         // The only other error is a field outside, which opening has ruled out.

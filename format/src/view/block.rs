@@ -114,10 +114,10 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the view with the content that [`Packed::decode_into`] decoded from the same block. Without it, a view
-    /// of an archive has counts, codes and meta, and gives [`Error::PackedArena`] for symbols and metric metadata.
+    /// of an archive has counts, codes and meta, and gives [`ErrorKind::PackedArena`] for symbols and metric metadata.
     /// Other bytes give errors or wrong values.
     ///
-    /// [`Error::PackedArena`]: crate::Error::PackedArena
+    /// [`ErrorKind::PackedArena`]: crate::ErrorKind::PackedArena
     #[must_use]
     pub fn with_unpacked(mut self, content: &'data [u8]) -> Self {
         if self.frame.has(SectionKind::PackedArena) {
@@ -133,7 +133,7 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns true if the block is an archive and the view was made without the decoded content of its packed
-    /// sections, so that symbols are [`Error::PackedArena`](crate::Error::PackedArena).
+    /// sections, so that symbols are [`ErrorKind::PackedArena`](crate::ErrorKind::PackedArena).
     #[inline]
     #[must_use]
     pub const fn is_packed(&self) -> bool {

@@ -13,7 +13,7 @@ use crate::number::index;
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
 /// Reason why a search for a labelset failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
     /// Two labels have the same name.

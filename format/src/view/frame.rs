@@ -14,7 +14,7 @@ use crate::layout::{
     SectionEntry, SectionKind, SymbolsHeader,
 };
 use crate::number::{index, length, low32};
-use crate::{Error, Result, Rule};
+use crate::{Error, ErrorKind, Result, Rule};
 
 /// Place of a section in the file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -211,7 +211,7 @@ fn parse_header(block: &[u8]) -> Result<&Header> {
 /// Checks the header, but not the length of the file.
 fn parse_header_fields(block: &[u8]) -> Result<&Header> {
     if block.first_chunk() != Some(&MAGIC) {
-        return Err(Error::NotABlock);
+        return Err(ErrorKind::NotABlock.into());
     }
     let header_len = length(size_of::<Header>());
     let (header, _) = Header::ref_from_prefix(block)
@@ -220,11 +220,11 @@ fn parse_header_fields(block: &[u8]) -> Result<&Header> {
     expect_checksum(Rule::HeaderChecksum, Place::Byte(60), crc(checked), header.header_checksum.get())?;
     let (major, minor) = (header.major.get(), header.minor.get());
     if (major, minor) != (MAJOR, MINOR) {
-        return Err(Error::UnsupportedVersion { major, minor });
+        return Err(ErrorKind::UnsupportedVersion { major, minor }.into());
     }
     let unknown = header.incompat.get() & !PACKED_ARENA;
     if unknown != 0 {
-        return Err(Error::UnsupportedFeatures { bits: unknown });
+        return Err(ErrorKind::UnsupportedFeatures { bits: unknown }.into());
     }
     Ok(header)
 }
@@ -271,7 +271,7 @@ fn place_sections(entries: &[SectionEntry], block_len: u64, is_archive: bool) ->
     // A block of a later version is called unsupported, whatever else its entries are.
     let is_unknown = |kind: u32| kind < OPTIONAL && SectionKind::from_code(kind).is_none();
     if let Some(entry) = entries.iter().find(|entry| is_unknown(entry.kind.get())) {
-        return Err(Error::UnsupportedSection { kind: entry.kind.get() });
+        return Err(ErrorKind::UnsupportedSection { kind: entry.kind.get() }.into());
     }
     let mut extents = Extents::default();
     let mut end = length(size_of::<Header>() + size_of_val(entries));

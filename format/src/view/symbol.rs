@@ -9,7 +9,7 @@ use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DIFFERENCE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL, SYMBOL_GROUP, SymbolsHeader};
 use crate::number::length;
-use crate::{Error, Result, Rule, SymbolId};
+use crate::{ErrorKind, Result, Rule, SymbolId};
 
 /// Layout of the starts of symbols in the symbols section.
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +94,8 @@ impl<'a> Symbols<'a> {
     }
 
     /// Refuses symbols whose arena is packed and was not decoded.
-    pub(crate) const fn expect_arena(&self) -> Result<()> {
-        if self.is_missing { Err(Error::PackedArena) } else { Ok(()) }
+    pub(crate) fn expect_arena(&self) -> Result<()> {
+        if self.is_missing { Err(ErrorKind::PackedArena.into()) } else { Ok(()) }
     }
 
     /// Returns the bytes of all symbols, concatenated; empty if the arena is packed and was not decoded. They are not

@@ -166,7 +166,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, InspectError> {
     let rule = Rule::SymbolsUtf8;
     let damage = |error: std::str::Utf8Error| {
         let place = Place::Byte(error.valid_up_to() as u64);
-        Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
+        Error::from(Corruption::new(rule, place))
     };
     Ok(std::str::from_utf8(bytes).map_err(damage)?)
 }

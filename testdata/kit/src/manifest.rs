@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chronoxide_format::layout::PACKED_ARENA;
 use chronoxide_format::view::BlockView;
-use chronoxide_format::{Error, Rule};
+use chronoxide_format::{Error, ErrorKind, Rule};
 
 use crate::archive::archives;
 use crate::broken::{Broken, broken, relaxed};
@@ -37,9 +37,9 @@ pub fn manifest() -> String {
     }
     for Broken { rule, name, bytes } in broken() {
         let class = rule.class().letter().to_string();
-        let error = match BlockView::open(&bytes) {
-            Err(Error::NotABlock) => "not-a-block",
-            Err(Error::Corrupt(_)) | Ok(_) => "corrupt",
+        let error = match BlockView::open(&bytes).as_ref().map_err(Error::kind) {
+            Err(ErrorKind::NotABlock) => "not-a-block",
+            Err(ErrorKind::Corrupt(_)) | Ok(_) => "corrupt",
             Err(_) => "unsupported",
         };
         let is_relaxed = BlockView::open(&bytes).is_ok_and(|view| view.unknown_ro_compat() != 0);
