@@ -22,10 +22,7 @@ impl<'v> Name<'v> {
 
 /// Returns the name of a key.
 pub fn key_name<'data>(text: &Text<'data, '_>, key: KeyId) -> Result<&'data str> {
-    match text.view().key_symbol(key)? {
-        Some(symbol) => Ok(text.symbol(symbol)?.unwrap_or_default()),
-        None => Ok(""),
-    }
+    text.symbol(text.view().key_symbol(key)?)
 }
 
 impl fmt::Display for Name<'_> {

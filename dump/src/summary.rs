@@ -162,7 +162,7 @@ fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
     let mut keys = (0..view.key_count())
         .map(KeyId)
         .map(|key| {
-            let name = String::from_utf8_lossy(view.key_name(key)?.unwrap_or_default()).into_owned();
+            let name = String::from_utf8_lossy(view.key_name(key)?).into_owned();
             Ok(KeySummary { name, values: view.cardinality(key)?.unwrap_or_default() })
         })
         .collect::<Result<Vec<_>>>()?;

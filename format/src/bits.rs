@@ -59,8 +59,12 @@ impl<'a> Bits<'a> {
     }
 
     /// Checks the chunks of the `len` bytes from byte `start` on, if the stream has proofs.
+    #[inline(always)]
     pub(crate) fn touch(&self, start: u64, len: u64) -> Result<()> {
-        self.proofs.map_or(Ok(()), |proofs| proofs.touch(start, len))
+        match &self.proofs {
+            Some(proofs) => proofs.touch(start, len),
+            None => Ok(()),
+        }
     }
 
     /// Returns the number of bits that fields may occupy: all but the closing zero bytes.
@@ -78,133 +82,74 @@ impl<'a> Bits<'a> {
         if width == 0 {
             return Ok(0);
         }
-        Ok((self.word(bit)? >> (bit % 8)) & mask(width))
+        Ok(self.word(bit)? & mask(width))
     }
 
-    /// Returns at least 57 bits starting at `bit`; higher bits are unspecified. Returns `None` where [`Bits::get`]
-    /// would return an error, and in a chunk that was not checked yet: checking it here would cost space for an error,
-    /// which is large, at each of thousands of reads. The caller then calls [`Bits::get`], which checks it.
+    /// Returns at least 57 bits starting at `bit`; higher bits are unspecified.
+    ///
+    /// # Errors
+    /// As [`Bits::get`].
     #[inline(always)]
-    pub(crate) fn peek(&self, bit: u64) -> Option<u64> {
-        let byte = bit / 8;
-        let word = self.bytes.get(usize::try_from(byte).ok()?..)?.first_chunk()?;
-        if let Some(proofs) = &self.proofs
-            && !proofs.is_proved(byte, 8)
-        {
-            return None;
-        }
-        Some(u64::from_le_bytes(*word) >> (bit % 8))
+    pub(crate) fn word(&self, bit: u64) -> Result<u64> {
+        let word = self.load(bit / 8)?;
+        self.touch(bit / 8, 8)?;
+        Ok(word >> (bit % 8))
     }
 
-    /// Like [`Bits::peek`] at two bits in increasing order. With proofs, the chunks of both are looked up once: a
-    /// look-up costs as much as a load.
+    /// Returns [words](Bits::word) at two bits in increasing order. With proofs, the chunks of both are looked up once:
+    /// a look-up costs as much as a load.
     #[inline(always)]
-    pub(crate) fn peek_both(&self, first: u64, second: u64) -> Option<(u64, u64)> {
+    pub(crate) fn words(&self, first: u64, second: u64) -> Result<(u64, u64)> {
         let (from, to) = (first / 8, second / 8);
-        let low = self.bytes.get(usize::try_from(from).ok()?..)?.first_chunk()?;
-        let high = self.bytes.get(usize::try_from(to).ok()?..)?.first_chunk()?;
-        if let Some(proofs) = &self.proofs
-            && !proofs.is_proved(from, to.saturating_sub(from) + 8)
-        {
-            return None;
-        }
-        Some((u64::from_le_bytes(*low) >> (first % 8), u64::from_le_bytes(*high) >> (second % 8)))
-    }
-
-    /// Like [`Bits::get`], but returns `None` instead of an error; see [`Bits::peek`].
-    #[inline(always)]
-    pub(crate) fn peek_field(&self, bit: u64, width: u32) -> Option<u64> {
-        if width == 0 {
-            return Some(0);
-        }
-        Some(self.peek(bit)? & mask(width))
+        let (low, high) = (self.load(from)?, self.load(to)?);
+        self.touch(from, to.saturating_sub(from) + 8)?;
+        Ok((low >> (first % 8), high >> (second % 8)))
     }
 
     /// Returns the `len` bits starting at `bit` as a window whose fields are read without checks of the whole stream.
-    /// Returns `None` if a part of it is outside or damaged; see [`Bits::peek`].
+    ///
+    /// # Errors
+    /// As [`Bits::get`].
     #[inline(always)]
-    pub(crate) fn window(&self, bit: u64, len: u64) -> Option<Window<'a>> {
+    pub(crate) fn window(&self, bit: u64, len: u64) -> Result<Window<'a>> {
         let first = bit / 8;
-        let end = (bit + len) / 8 + STREAM_TAIL;
-        let bytes = self.bytes.get(usize::try_from(first).ok()?..usize::try_from(end).ok()?)?;
-        if let Some(proofs) = &self.proofs {
-            proofs.touch(first, end - first).ok()?;
-        }
-        Some(Window { bytes, start: bit % 8 })
-    }
-
-    /// Appends `count` fields of `width` bits each, one behind the other, to `fields`. Returns `None`, and appends
-    /// nothing, if a part of them is outside or damaged; see [`Bits::peek`].
-    #[inline]
-    pub(crate) fn push_fields(&self, first_bit: u64, width: u32, count: u64, fields: &mut Vec<u32>) -> Option<()> {
-        let width = u64::from(width);
-        let window = self.window(first_bit, count.checked_mul(width)?)?;
-        let mask = mask(u32::try_from(width).ok()?);
-        // The window covers all of them.
-        let field = |place: u64| low32(window.word(place * width).unwrap_or_default() & mask);
-        fields.extend((0..count).map(field));
-        Some(())
-    }
-
-    /// Returns the 64 bits that start at the byte of bit `bit`.
-    #[inline(always)]
-    fn word(&self, bit: u64) -> Result<u64> {
-        let byte = bit / 8;
-        let word = usize::try_from(byte).ok().and_then(|start| self.bytes.get(start..)?.first_chunk());
-        let Some(word) = word else {
-            return Err(self.outside(byte));
+        let end = bit.saturating_add(len) / 8 + STREAM_TAIL;
+        let range = usize::try_from(first).ok().zip(usize::try_from(end).ok());
+        let Some(bytes) = range.and_then(|(first, end)| self.bytes.get(first..end)) else {
+            return Err(self.outside(end - STREAM_TAIL));
         };
-        if let Some(proofs) = &self.proofs {
-            proofs.touch(byte, 8)?;
+        self.touch(first, end - first)?;
+        Ok(Window { bytes, start: bit % 8 })
+    }
+
+    /// Appends `count` fields of `width` bits each, one behind the other, to `fields`.
+    ///
+    /// # Errors
+    /// As [`Bits::get`]; nothing is appended then.
+    #[inline]
+    pub(crate) fn push_fields(&self, first_bit: u64, width: u32, count: u64, fields: &mut Vec<u32>) -> Result<()> {
+        let window = self.window(first_bit, count.saturating_mul(width.into()))?;
+        let mask = mask(width);
+        // The window covers all of them.
+        let field = |place: u64| low32(window.word(place * u64::from(width)).unwrap_or_default() & mask);
+        fields.extend((0..count).map(field));
+        Ok(())
+    }
+
+    /// Returns the 8 bytes from byte `byte` on.
+    #[inline(always)]
+    fn load(&self, byte: u64) -> Result<u64> {
+        let word = usize::try_from(byte).ok().and_then(|start| self.bytes.get(start..)?.first_chunk());
+        match word {
+            Some(word) => Ok(u64::from_le_bytes(*word)),
+            None => Err(self.outside(byte)),
         }
-        Ok(u64::from_le_bytes(*word))
     }
 
     #[cold]
+    #[inline(never)]
     fn outside(&self, byte: u64) -> Error {
         corrupt(self.rule, Place::Byte(byte), byte.saturating_add(8), length(self.bytes.len()))
-    }
-
-    /// Returns all fields of a record that starts at bit `bit`. `ends` holds the end of each field, relative to that
-    /// bit.
-    #[inline(always)]
-    pub(crate) fn record<const N: usize>(&self, bit: u64, ends: [u32; N]) -> Result<[u64; N]> {
-        let mut start = 0;
-        let stride = ends.last().copied().unwrap_or(0);
-        if stride == 0 {
-            return Ok([0; N]);
-        }
-        let mut fields = [0; N];
-        // A short record needs one load for all its fields.
-        if stride <= 57 {
-            let word = self.word(bit)? >> (bit % 8);
-            for (field, end) in fields.iter_mut().zip(ends) {
-                *field = (word >> start) & mask(end - start);
-                start = end;
-            }
-        } else if stride <= 114 {
-            // Two loads for all its fields: the second from the byte in which the last 57 bits end.
-            let later = stride - 57;
-            let (low, high) = (self.word(bit)? >> (bit % 8), self.word(bit + u64::from(later))?);
-            let high = high >> ((bit + u64::from(later)) % 8);
-            for (field, end) in fields.iter_mut().zip(ends) {
-                let width = end - start;
-                *field = if end <= 57 {
-                    (low >> start) & mask(width)
-                } else if start >= later {
-                    (high >> (start - later)) & mask(width)
-                } else {
-                    self.get(bit + u64::from(start), width)?
-                };
-                start = end;
-            }
-        } else {
-            for (field, end) in fields.iter_mut().zip(ends) {
-                *field = self.get(bit + u64::from(start), end - start)?;
-                start = end;
-            }
-        }
-        Ok(fields)
     }
 
     /// Returns the first byte with a bit set among bits `from..to` of the stream, closing zero bytes included. `to` is
@@ -373,43 +318,6 @@ mod tests {
                 bit += u64::from(width);
             }
             prop_assert_eq!(bits.first_set(bit, bits.field_bits() + 64), None);
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
-
-        /// Records of up to 57 bits take one load, of up to 114 two, and longer ones one per field.
-        #[test]
-        fn records_are_those_that_bitvec_reads(
-            bytes in prop::collection::vec(any::<u8>(), 48..64),
-            cuts in prop::array::uniform4(0_u32..=32),
-            stride in 50_u32..=128,
-            bit in 0_u64..64,
-        ) {
-            // Five fields of at most 48 bits that end at the stride.
-            let mut ends = [0; 5];
-            let mut end = 0;
-            for (place, &cut) in cuts.iter().enumerate() {
-                end = (end + cut).min(stride);
-                ends[place] = end.max(stride.saturating_sub(48 * (4 - u32::try_from(place).unwrap())));
-                end = ends[place];
-            }
-            ends[4] = stride;
-            let mut widths = ends;
-            for place in (1..5).rev() {
-                widths[place] = ends[place] - ends[place - 1];
-            }
-            prop_assume!(widths.iter().all(|&width| width <= 48));
-            let record = Bits::new(&bytes, Rule::TableExtent).record(bit, ends).unwrap();
-            let model = bytes.view_bits::<Lsb0>();
-            let mut start = usize::try_from(bit).unwrap();
-            for (field, width) in record.into_iter().zip(widths) {
-                let width = usize::try_from(width).unwrap();
-                let expected: u64 = if width == 0 { 0 } else { model[start..start + width].load_le() };
-                prop_assert_eq!(field, expected);
-                start += width;
-            }
         }
     }
 

@@ -225,8 +225,9 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
         labels.fetch_add(tally.labels, Ordering::Relaxed);
         most.fetch_max(usage.peak, Ordering::Relaxed);
         assert!(usage.peak <= MAX_HEAP, "{} bytes at once: {} {changes:?}", usage.peak, blocks[*block].name);
-        let (_, open) = measure(|| BlockView::open(&bytes).is_ok());
-        assert_eq!(open.calls, 0, "opening allocates");
+        let (is_open, open) = measure(|| BlockView::open(&bytes).is_ok());
+        // An error is boxed.
+        assert_eq!(open.calls, u64::from(!is_open), "opening allocates");
     });
     println!("{} hostile blocks, {} bytes held at most", cases.len(), most.into_inner());
     assert!(cases.len() >= sweep::cases(16_000, 229_900), "{} cases", cases.len());

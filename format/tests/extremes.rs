@@ -2,7 +2,7 @@
 
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
-use chronoxide_format::{KeyId, PoolId, TableId};
+use chronoxide_format::{Error, KeyId, PoolId, Rule, TableId};
 use chronoxide_testkit::fuzzing::{CALLS, call_block, call_remap};
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::parallel::map;
@@ -48,7 +48,8 @@ fn extreme_numbers_give_values_or_errors() {
 }
 
 #[test]
-fn numbers_out_of_range_are_none() {
+fn numbers_out_of_range_are_none_or_errors() {
+    let refused = |rule| move |error: Error| assert_eq!(error.rule(), rule);
     for golden in goldens() {
         let view = BlockView::open(&golden.bytes).unwrap();
         assert!(view.keyset(u32::MAX).unwrap().is_none(), "{}", golden.name);
@@ -56,16 +57,16 @@ fn numbers_out_of_range_are_none() {
         assert!(view.table(TableId(view.table_count())).unwrap().is_none(), "{}", golden.name);
         assert!(view.pool(PoolId(view.pool_count())).unwrap().is_none(), "{}", golden.name);
         for key in [view.key_count(), 9_999, u32::MAX].map(KeyId) {
-            assert_eq!(view.key_name(key), Ok(None), "{}", golden.name);
-            assert_eq!(view.key_symbol(key), Ok(None), "{}", golden.name);
+            view.key_name(key).map_err(refused(Rule::KeysOrder)).expect_err(golden.name);
+            view.key_symbol(key).map_err(refused(Rule::KeysOrder)).expect_err(golden.name);
             assert_eq!(view.cardinality(key), Ok(None), "{}", golden.name);
             assert!(matches!(view.dictionary(key), Ok(None)), "{}", golden.name);
             assert!(matches!(view.label_values(key), Ok(None)), "{}", golden.name);
             assert_eq!(view.value_code(key, ""), Ok(None), "{}", golden.name);
         }
         for keyset in view.keysets().map(Result::unwrap) {
-            assert_eq!(keyset.anchor(keyset.anchor_count()), Ok(None), "{}", golden.name);
-            assert_eq!(keyset.anchor(u32::MAX), Ok(None), "{}", golden.name);
+            keyset.anchor(keyset.anchor_count()).map_err(refused(Rule::Anchors)).expect_err(golden.name);
+            keyset.anchor(u32::MAX).map_err(refused(Rule::Anchors)).expect_err(golden.name);
         }
         assert!(view.sections().any(|section| section.known() == Some(SectionKind::Arena)));
     }

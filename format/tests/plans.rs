@@ -7,9 +7,9 @@ use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, FindError, Series};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_format::{KeyId, SeriesRef, SymbolId};
+use chronoxide_format::{KeyId, Result, Rule, SeriesRef, SymbolId};
 use chronoxide_testkit::fuzzing::rebuild::rebuilt_with_rows_written_later;
-use chronoxide_testkit::plan::{Labelset, Plan, Source, build};
+use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, Source, build};
 use chronoxide_testkit::random::{Random, by_keyset, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
 
@@ -61,6 +61,8 @@ fn holds_its_series(view: &BlockView<'_>, model: &BTreeSet<Labelset>, plan: &Pla
         let own = labels(&series);
         assert!(own.is_sorted_by(|a, b| a.0 < b.0), "names are in order: {own:?}");
         assert_eq!(series.label_count() as usize, own.len());
+        let by_number = (0..series.label_count()).map(|label| series.ids(label)).collect::<Result<Vec<_>>>().unwrap();
+        assert_eq!(series.label_ids().collect::<Result<Vec<_>>>().unwrap(), by_number);
         let as_text: Vec<(&str, &str)> = text.labels(&series).map(|label| label.unwrap().into()).collect();
         assert!(as_text.iter().map(|(name, value)| (*name, *value)).eq(own.iter().map(|(n, v)| (&**n, &**v))));
         in_order.push(own);
@@ -103,6 +105,11 @@ fn holds_its_series(view: &BlockView<'_>, model: &BTreeSet<Labelset>, plan: &Pla
     }
 }
 
+/// The rule of an error.
+fn rule_of<T>(result: Result<T>) -> Option<Rule> {
+    result.err().map(|error| error.rule())
+}
+
 fn gives_labels_by_name(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
     let names: BTreeSet<&String> = model.iter().flat_map(BTreeMap::keys).collect();
     for series in view.series_iter() {
@@ -112,7 +119,7 @@ fn gives_labels_by_name(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
             let value = own.get(name).map(String::as_bytes);
             assert_eq!(series.get(name.as_bytes()), Ok(value));
             let ids = series.get_key(view.key(name.as_bytes()).unwrap().unwrap()).unwrap();
-            assert_eq!(ids.map(|ids| view.symbol(ids.value).unwrap().unwrap()), value);
+            assert_eq!(ids.map(|ids| view.symbol(ids.value).unwrap()), value);
         }
         for unknown in ["", "_", "__name", "pod ", "zzz", "\u{10ffff}"] {
             assert_eq!(series.get(unknown.as_bytes()), Ok(None));
@@ -189,22 +196,48 @@ fn names_values_and_symbols(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
     }
     assert_eq!(view.cardinality(KeyId(values.len() as u32)), Ok(None));
     assert!(view.label_values(KeyId(u32::MAX)).unwrap().is_none());
-    assert_eq!(view.key_name(KeyId(u32::MAX)), Ok(None));
+    assert_eq!(rule_of(view.key_name(KeyId(u32::MAX))), Some(Rule::KeysOrder));
 
     let symbols: BTreeSet<&str> =
         values.iter().flat_map(|(name, values)| values.iter().chain([name])).copied().collect();
     assert_eq!(view.symbols().count() as usize, symbols.len());
     for (id, symbol) in (0..).zip(&symbols) {
         assert_eq!(view.lookup_symbol(symbol.as_bytes()), Ok(Some(SymbolId(id))));
-        assert_eq!(view.symbol(SymbolId(id)), Ok(Some(symbol.as_bytes())));
+        assert_eq!(view.symbol(SymbolId(id)), Ok(symbol.as_bytes()));
         // Beginnings and continuations are there only if they are symbols themselves.
         let shorter = &symbol[..symbol.floor_char_boundary(symbol.len() - 1)];
         for near in [shorter.to_owned(), format!("{symbol}\0"), format!("{symbol}x")] {
             assert_eq!(view.lookup_symbol(near.as_bytes()).unwrap().is_some(), symbols.contains(near.as_str()));
         }
     }
-    assert_eq!(view.symbol(SymbolId(symbols.len() as u32)), Ok(None));
+    assert_eq!(rule_of(view.symbol(SymbolId(symbols.len() as u32))), Some(Rule::ColumnCode));
     assert_eq!((view.lookup_symbol(b""), view.lookup_symbol([0xFF])), (Ok(None), Ok(None)));
+}
+
+/// A walk keeps the places in five tables. Leaves of eight tables take turns here, of which two pairs are nested.
+#[test]
+fn labels_of_more_tables_than_a_walk_keeps_open_are_in_order() {
+    let mut random = Random::new(7);
+    let names: Vec<String> = (0..16).map(|number| format!("n{number:02}")).collect();
+    let mut values = || names.iter().map(|name| (name.clone(), format!("v{}", random.below(3)))).collect();
+    let series: BTreeSet<Labelset> = (0..60).map(|_| values()).collect();
+    let pair = |number: usize| vec![Source::Key(names[number].clone()), Source::Key(names[number + 8].clone())];
+    let mut tables: Vec<Vec<Source>> = (0..8).map(pair).collect();
+    for list in [None, Some(Source::Table(5))] {
+        for nested in [0, 2] {
+            tables.truncate(8);
+            tables.extend((0..nested).map(|number| vec![Source::Table(number), Source::Table(number + 2)]));
+            let columns = (0..8).filter(|number| *number >= 2 * nested).chain(8..8 + nested).map(Source::Table);
+            let columns = columns.filter(|column| Some(column) != list.as_ref()).collect();
+            let keysets = BTreeMap::from([(names.clone(), KeysetPlan { columns, list: list.clone() })]);
+            let plan = Plan { tables: tables.clone(), keysets };
+            let bytes = block(&series, &plan, RowForm::BitPacked);
+            let view = BlockView::open(&bytes).unwrap();
+            assert_eq!(view.keyset(0).unwrap().unwrap().pool().is_some(), list.is_some());
+            holds_its_series(&view, &series, &plan, &mut random);
+            finds_its_series_and_no_other(&view, &series, &mut random);
+        }
+    }
 }
 
 /// Maps between the levels of a deep table once used up the steps that looking for a labelset may take.
@@ -336,16 +369,17 @@ fn depth(plan: &Plan, table: &[Source]) -> u32 {
 }
 
 #[test]
-fn a_label_out_of_range_is_none() {
+fn a_label_out_of_range_is_an_error() {
+    let is_refused = |rule| matches!(rule, Some(Rule::LeavesOrder | Rule::LeavesWritten));
     for_each_block(1, 100, |view, _, _, _| {
         for series in view.series_iter() {
             let series = series.unwrap();
             for beyond in [series.label_count(), series.label_count() + 1, u32::MAX] {
-                assert_eq!(series.ids(beyond), Ok(None), "{:?} has no label {beyond}", labels(&series));
+                assert!(is_refused(rule_of(series.ids(beyond))), "{:?} has no label {beyond}", labels(&series));
             }
         }
         for table in view.tables().map(Result::unwrap) {
-            assert_eq!(table.leaf_key(table.leaf_count().unwrap()), Ok(None), "table {}", table.id());
+            assert!(is_refused(rule_of(table.leaf_key(table.leaf_count().unwrap()))), "table {}", table.id());
         }
     });
 }

@@ -36,13 +36,14 @@ fn assert_lists(pool: &Pool<'_, '_>, row_count: u32, lists: &[Vec<u32>]) -> Resu
     pool.push_members(&mut all)?;
     assert_eq!(all, lists.concat());
     for (number, expected) in (0..).zip(lists) {
-        let list = pool.list(number)?.expect("a list of the pool");
+        let list = pool.list(number)?;
         let len = expected.len() as u32;
         assert_eq!(list.len(), len);
         assert_eq!(&list.members().collect::<Result<Vec<u32>>>()?, expected);
-        for place in 0..=len {
-            assert_eq!(list.get(place)?, expected.get(place as usize).copied());
+        for (place, &member) in (0..).zip(expected) {
+            assert_eq!(list.get(place)?, member);
         }
+        assert_eq!(list.get(len).map_err(|error| error.rule()), Err(Rule::ListMembers));
         for places in [0..len, 1..len, len / 3..len / 2, len / 2..len + 5, len..len + 1] {
             let mut some = Vec::new();
             list.push_some_members(places.clone(), &mut some)?;
@@ -116,7 +117,7 @@ fn places_in_a_list_with_wrong_upper_bits_are_in_the_list() {
     let mut count = 0;
     for broken in wrong {
         let view = BlockView::open(&broken.bytes).unwrap();
-        let list = view.pool(PoolId(1)).unwrap().unwrap().list(0).unwrap().unwrap();
+        let list = view.pool(PoolId(1)).unwrap().unwrap().list(0).unwrap();
         for row in 0..6 {
             match list.position(row) {
                 Ok(place) => assert!(place.is_none_or(|place| place < list.len()), "{}: row {row}", broken.name),

@@ -30,7 +30,7 @@ struct Engine<'data, 'view> {
     sections: Sections<'data>,
     symbols: &'view Symbols<'data>,
     table: Table<'data, 'view>,
-    column: Option<Column>,
+    column: Column,
     pool: Option<Pool<'data, 'view>>,
     list: Option<List<'data, 'view>>,
     keyset: Keyset<'data, 'view>,
@@ -231,7 +231,7 @@ fn an_engine_can_name_everything_that_it_gets() {
     let first: LabelIds = engine.series.label_ids().next().unwrap().unwrap();
     let (key, value): (KeyId, SymbolId) = (first.key, first.value);
     let label: Label<'_> = engine.series.labels().next().unwrap().unwrap();
-    assert_eq!((view.key_name(key), view.symbol(value)), (Ok(Some(label.name)), Ok(Some(label.value))));
+    assert_eq!((view.key_name(key), view.symbol(value)), (Ok(label.name), Ok(label.value)));
     let section: Section = view.sections().next().unwrap();
     assert_eq!(section.known().map(SectionKind::name), section.known().map(|kind| kind.name()));
     let _: [Domain; 3] = [Domain::Arena, Domain::Table(TableId(0)), Domain::Pool(PoolId(0))];

@@ -107,21 +107,17 @@ impl<'data, 'view> Dictionary<'data, 'view> {
     /// Returns the dictionary of a key, or `None` if the key is out of range.
     pub(crate) fn open(view: &'view BlockView<'data>, key: KeyId) -> Result<Option<Self>, SelectError> {
         let Some(table) = view.dictionary(key)? else { return Ok(None) };
-        let Some(column) = table.column(0)? else { return Ok(None) };
-        Ok(Some(Self { view, table, column }))
+        Ok(Some(Self { view, table, column: table.column(0)? }))
     }
 
     pub(crate) fn count(&self) -> u32 {
         self.table.row_count()
     }
 
-    /// Returns the value with this code; empty if it is out of range.
+    /// Returns the value with this code.
     #[inline]
     pub(crate) fn value(&self, code: u32) -> Result<&'data [u8], SelectError> {
-        match self.table.code(code, &self.column)? {
-            Some(symbol) => Ok(self.view.symbol(SymbolId(symbol))?.unwrap_or_default()),
-            None => Ok(&[]),
-        }
+        Ok(self.view.symbol(SymbolId(self.table.code(code, &self.column)?))?)
     }
 
     /// Returns the first code from `from` on whose value is not before `value`.
@@ -182,7 +178,7 @@ impl<'data, 'view> Dictionary<'data, 'view> {
                     }
                     let mut code = range.start;
                     each_code(&self.table, &self.column, &Ranges::from_range(range), limits, |symbol| {
-                        let value = self.view.symbol(SymbolId(symbol))?.unwrap_or_default();
+                        let value = self.view.symbol(SymbolId(symbol))?;
                         if pattern.matches_candidate(value) {
                             codes.push(code..code + 1);
                         }

@@ -234,7 +234,7 @@ impl Index {
     pub(crate) fn key(&self, view: &BlockView<'_>, name: &[u8]) -> Result<Option<KeyId>, Error> {
         let mut damage = None;
         let found = self.names.find(self.hasher.hash_one(name), |&key| match view.key_name(key) {
-            Ok(stored) => stored == Some(name),
+            Ok(stored) => stored == name,
             Err(error) => {
                 damage = Some(error);
                 true

@@ -101,7 +101,7 @@ impl Members {
 
 /// Finds the members of a set in a list, whose members increase.
 fn search(pool: &Pool<'_, '_>, list: u32, set: &RowSet, buffer: &mut Vec<u32>) -> Result<Places, SelectError> {
-    let Some(list) = pool.list(list)? else { return Ok(Places::default()) };
+    let list = pool.list(list)?;
     let (len, ranges) = (list.len(), set.ranges().as_slice());
     if ranges.len() <= FEW_RANGES && len > SHORT_LIST {
         return Ok(Places { len, places: search_long(&list, ranges)? });
@@ -130,5 +130,5 @@ fn search_long(list: &List<'_, '_>, ranges: &[Range<u32>]) -> Result<Ranges, Sel
 
 /// Returns the first place from `from` on whose member is at least `member`.
 fn first_place(list: &List<'_, '_>, from: u32, member: u32) -> Result<u32, SelectError> {
-    first_not_before(from..list.len(), |place| Ok(list.get(place)?.is_some_and(|found| found < member)))
+    first_not_before(from..list.len(), |place| Ok(list.get(place)? < member))
 }

@@ -38,7 +38,7 @@ impl<'data, 'view> Lists<'data, 'view> {
     pub(crate) fn open(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>, SelectError> {
         let Some(pool) = keyset.pool() else { return Ok(None) };
         let table = keyset.table();
-        Ok(table.column(table.column_count() - 1)?.map(|column| Self { column, pool }))
+        Ok(Some(Self { column: table.column(table.column_count() - 1)?, pool }))
     }
 }
 
@@ -169,12 +169,15 @@ impl<'a, 'data, 'view> Place<'a, 'data, 'view> {
     /// Moves forward to `row`, or to the end, and returns the number of series before it.
     pub(crate) fn move_to(&mut self, row: u32) -> Result<u32, SelectError> {
         if row > self.row.saturating_add(NEAR_ROWS) {
-            self.before = self.keyset.series_before(row)?.unwrap_or_else(|| self.keyset.series_count());
+            self.before = match row < self.keyset.table().row_count() {
+                true => self.keyset.series_before(row)?,
+                false => self.keyset.series_count(),
+            };
             self.row = row;
         }
         while self.row < row {
-            let list = self.keyset.table().code(self.row, &self.lists.column)?.unwrap_or_default();
-            self.pass(self.lists.pool.list_len(list)?.unwrap_or_default());
+            let list = self.keyset.table().code(self.row, &self.lists.column)?;
+            self.pass(self.lists.pool.list_len(list)?);
         }
         Ok(self.before)
     }

@@ -154,7 +154,7 @@ fn sorted_rows(table: &Table<'_, '_>, column: &Column, set: &RowSet) -> Result<R
 
 /// Returns the first row from `from` on whose code is at least `code`.
 fn first_row(table: &Table<'_, '_>, column: &Column, from: u32, code: u32) -> Result<u32, SelectError> {
-    first_not_before(from..table.row_count(), |row| Ok(table.code(row, column)?.is_some_and(|found| found < code)))
+    first_not_before(from..table.row_count(), |row| Ok(table.code(row, column)? < code))
 }
 
 fn scan(

@@ -230,7 +230,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     fn row_of(&self, keyset: u32, series: SeriesRef) -> Result<u32, SelectError> {
         let Some(keyset) = self.view.keyset(keyset)? else { return Ok(0) };
         let Some(place) = series.0.checked_sub(keyset.first().0).filter(|place| *place > 0) else { return Ok(0) };
-        Ok(keyset.row_of(place)?.map_or(0, |(row, _)| row))
+        Ok(if place < keyset.series_count() { keyset.locate(place)?.0 } else { 0 })
     }
 }
 
@@ -334,7 +334,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
             return Ok((!rows.is_empty()).then(|| Arc::new(RowSet::new(rows, codes.len() as u32))));
         }
         let Some(table) = view.table(TableId(number))? else { return Ok(None) };
-        let Some(stored) = table.column(column.number)? else { return Ok(None) };
+        let stored = table.column(column.number)?;
         let all = Ranges::up_to(table.row_count());
         let rows = filter_rows(&table, (column.number, &stored), &below, Keep::Members, all, &limits)?;
         Ok((!rows.is_empty()).then(|| Arc::new(RowSet::new(rows, table.row_count()))))
@@ -400,7 +400,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         let mut rows = within(table.row_count());
         let mut list_column = None;
         for (number, set, keep) in &self.filters {
-            let Some(column) = table.column(*number)? else { return Ok(None) };
+            let column = table.column(*number)?;
             if let Domain::Pool(_) = column.domain {
                 list_column = Some(*number);
                 continue;

@@ -104,7 +104,7 @@ impl<'data> Searcher<'_, 'data> {
             Ok(())
         })?;
         let seen = (0..).zip(keys).filter(|(_, seen)| *seen);
-        seen.map(|(key, _)| Ok(self.view.key_name(KeyId(key))?.unwrap_or_default())).collect()
+        seen.map(|(key, _)| Ok(self.view.key_name(KeyId(key))?)).collect()
     }
 }
 
@@ -171,9 +171,8 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         };
         let mut members = Vec::new();
         for (&list, &(_, rows)) in known {
-            let Some(list) = lists.pool.list(list)? else { continue };
             members.clear();
-            list.push_members(&mut members)?;
+            lists.pool.list(list)?.push_members(&mut members)?;
             for &member in &members {
                 if part.members.as_ref().is_none_or(|kept| kept.contains(member)) {
                     add(counts, member, rows);
@@ -228,7 +227,7 @@ pub(crate) fn rows_of<'t, T: Clone + Default>(
 fn list_count(lists: &Lists<'_, '_>, list: u32, part: &Part<'_, '_>) -> Result<u64, SelectError> {
     Ok(match &part.members {
         Some(members) => members.count(&lists.pool, list)?.into(),
-        None => lists.pool.list_len(list)?.unwrap_or_default().into(),
+        None => lists.pool.list_len(list)?.into(),
     })
 }
 

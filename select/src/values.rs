@@ -67,7 +67,7 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
         let Searcher { view, index, limits } = *self.searcher;
         let Some(indexed) = index.keyset_column(part.keyset.id(), self.key) else { return Ok(()) };
         let table = part.keyset.table();
-        let Some(column) = table.column(indexed.number)? else { return Ok(()) };
+        let column = table.column(indexed.number)?;
         match (column.domain, part.keyset.pool()) {
             (Domain::Pool(_), Some(pool)) => self.add_members(part, &table, &column, &pool),
             (Domain::Table(domain), _) => {
@@ -99,9 +99,8 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
                 return Ok(());
             }
             mark(added, number);
-            let Some(list) = pool.list(number)? else { return Ok(()) };
             members.clear();
-            list.push_members(&mut members)?;
+            pool.list(number)?.push_members(&mut members)?;
             for &member in &members {
                 if part.members.as_ref().is_none_or(|kept| kept.contains(member)) {
                     mark(present, member);
@@ -122,7 +121,7 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
             let (Some(indexed), Some(table)) = (index.column(number, self.key), view.table(TableId(number))?) else {
                 continue;
             };
-            let Some(column) = table.column(indexed.number)? else { continue };
+            let column = table.column(indexed.number)?;
             let Some(below) = rows_of(&mut self.tables, view, TableId(indexed.domain))? else { continue };
             let mut present = present.into_iter();
             each_code(&table, &column, &Ranges::up_to(table.row_count()), &limits, |code| {

@@ -88,7 +88,7 @@ fn bytes_of_labels_are_those_of_their_names_and_values() {
         let index = Index::new(&view).expect("sound");
         let searcher = Searcher::new(&view, &index);
         for key in (0..view.key_count()).map(KeyId) {
-            let name = std::str::from_utf8(view.key_name(key).expect("sound").expect("in range")).expect("text");
+            let name = std::str::from_utf8(view.key_name(key).expect("sound")).expect("text");
             let values: Vec<&[u8]> =
                 view.label_values(key).expect("sound").expect("in range").map(|value| value.expect("sound")).collect();
             let mut expected = (vec![0; values.len()], 0);

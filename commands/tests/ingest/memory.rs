@@ -256,7 +256,7 @@ fn a_file_is_merged_from_what_fits_into_the_limit() {
             let parents = view.meta().unwrap().parents().unwrap().len();
             assert_eq!(parents > 1, limit == "224MiB", "{options:?}: {parents} blocks were merged");
             assert!(parents == 0 || peak <= 224 * MIB, "{options:?}: {peak} bytes");
-            let widths = view.table(TableId(0)).unwrap().unwrap().column(0).unwrap().unwrap().width;
+            let widths = view.table(TableId(0)).unwrap().unwrap().column(0).unwrap().width;
             (view.verify().unwrap(), view.packed().unwrap().is_some(), widths, view.pool_count() > 0)
         });
         assert_eq!(merged, whole, "{options:?}");

@@ -46,7 +46,7 @@ fn merge_within<'a>(
 
 fn arena<'a>(view: &'a BlockView<'a>) -> chronoxide_format::Result<Vec<&'a str>> {
     let text: Text<'a, 'a> = view.text()?;
-    (0..view.symbols().count()).map_while(|id| text.symbol(SymbolId(id)).transpose()).collect()
+    (0..view.symbols().count()).map(|id| text.symbol(SymbolId(id))).collect()
 }
 
 /// Merges recursively; each half is deduplicated before it is merged.

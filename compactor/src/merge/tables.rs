@@ -153,7 +153,7 @@ impl MergedTables {
                 }
                 let mut codes = Vec::new();
                 let column = table.column(0).map_err(at)?;
-                let Some(Domain::Table(behind)) = column.map(|column| column.domain) else { continue };
+                let Domain::Table(behind) = column.domain else { continue };
                 let known = self.codes(vocabulary, input, behind);
                 table.push_other_codes(0..table.row_count(), &[known], &mut codes).map_err(at)?;
                 self.inner_maps[input][(number - view.key_count()) as usize] = codes;

@@ -49,7 +49,6 @@ impl<'a> Vocabulary<'a> {
         for (input, view) in inputs.iter().enumerate() {
             for key in (0..view.key_count()).map(KeyId) {
                 let name = view.key_symbol(key).map_err(|source| CompactError::Input { input, source })?;
-                let name = name.expect("a key of the input");
                 sources.entry(maps[input][name.0 as usize]).or_default().push((input, key));
             }
         }

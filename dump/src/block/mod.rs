@@ -69,11 +69,11 @@ impl<'v> Dump<'v, '_> {
     }
 
     fn symbol(&self, id: SymbolId) -> Result<&'v str, DumpError> {
-        Ok(self.text.symbol(id)?.unwrap_or_default())
+        Ok(self.text.symbol(id)?)
     }
 
     fn key_name(&self, key: KeyId) -> Result<&'v str, DumpError> {
-        Ok(self.view.key_symbol(key)?.map(|name| self.symbol(name)).transpose()?.unwrap_or_default())
+        self.symbol(self.view.key_symbol(key)?)
     }
 
     fn header(&mut self) -> Result<(), DumpError> {
@@ -165,7 +165,7 @@ impl<'v> Dump<'v, '_> {
             self.take(Entry::Column { column: number, domain, base, bits: column.width })?;
         }
         for leaf in 0..table.written_leaf_count() {
-            let Some((column, position)) = table.leaf_place(leaf)? else { break };
+            let (column, position) = table.leaf_place(leaf)?;
             self.take(Entry::Leaf { leaf, column, position })?;
         }
         for row in 0..rows.min(self.first) {

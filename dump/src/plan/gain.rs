@@ -71,7 +71,7 @@ fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> 
     for row in 0..table.row_count() {
         let (len, is_new) = match (&list_column, keyset.list(row)?) {
             (Some(column), Some(list)) => {
-                let code = table.code(row, column)?.unwrap_or_default();
+                let code = table.code(row, column)?;
                 (list.len(), !seen.replace(code as usize, true))
             }
             _ => (1, false),

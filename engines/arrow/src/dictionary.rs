@@ -20,9 +20,7 @@ use crate::arena::Arena;
 pub(crate) fn values_of_key(view: &View<'_>, arena: &Arena, key: KeyId) -> Result<StringViewArray, Error> {
     let Some(dictionary) = view.dictionary(key)? else { return Ok(StringViewArray::new_null(0)) };
     let mut symbols = vec![0; dictionary.row_count() as usize];
-    if let Some(column) = dictionary.column(0)? {
-        dictionary.read_column(0..dictionary.row_count(), &column, &mut symbols)?;
-    }
+    dictionary.read_column(0..dictionary.row_count(), &dictionary.column(0)?, &mut symbols)?;
     strings_of_symbols(view, arena, key, &symbols)
 }
 
@@ -31,7 +29,7 @@ pub(crate) fn values_of_key(view: &View<'_>, arena: &Arena, key: KeyId) -> Resul
 /// # Errors
 /// As [`values_of_key`].
 pub(crate) fn key_names(view: &View<'_>, arena: &Arena) -> Result<StringViewArray, Error> {
-    let symbol = |key| Ok(view.key_symbol(KeyId(key))?.map_or(u32::MAX, |symbol| symbol.0));
+    let symbol = |key| Ok(view.key_symbol(KeyId(key))?.0);
     let symbols: Vec<u32> = (0..view.key_count()).map(symbol).collect::<Result<_, Error>>()?;
     strings_of_symbols(view, arena, KeyId(0), &symbols)
 }
@@ -42,7 +40,7 @@ fn strings_of_symbols(view: &View<'_>, arena: &Arena, key: KeyId, symbols: &[u32
     let start = text.arena().as_ptr().addr();
     let mut views = Vec::with_capacity(symbols.len());
     for &symbol in symbols {
-        let value = text.symbol(SymbolId(symbol))?.ok_or_else(|| damaged_key(key))?;
+        let value = text.symbol(SymbolId(symbol))?;
         let (buffer, offset) =
             arena.place(value.as_ptr().addr() - start, value.len()).ok_or_else(|| damaged_key(key))?;
         views.push(make_view(value.as_bytes(), buffer, offset));

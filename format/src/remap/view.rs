@@ -222,18 +222,9 @@ impl<'a> RemapView<'a> {
     /// Returns a field of the rows.
     pub(super) fn field(&self, bit: u64, width: u32, keyset: u32) -> Result<u64, RemapError> {
         let absolute = self.frame.rows_bit.saturating_add(bit);
-        match self.bits.peek_field(absolute, width) {
-            Some(field) => Ok(field),
-            None => self.unchecked_field(absolute, width, keyset),
-        }
-    }
-
-    /// Returns a field in a chunk that was not checked yet, or the error of a field that cannot be read.
-    #[cold]
-    fn unchecked_field(&self, bit: u64, width: u32, keyset: u32) -> Result<u64, RemapError> {
-        self.bits.get(bit, width).map_err(|error| match error {
-            error if error.rule() == Rule::ChunkChecksum => damaged_chunk(error),
-            _ => corrupt(RemapRule::KeysetRows, AtKeyset(keyset.into()), bit, self.frame.header.row_bits.get()),
+        self.bits.get(absolute, width).map_err(|error| match error.rule() {
+            Rule::ChunkChecksum => damaged_chunk(error),
+            _ => corrupt(RemapRule::KeysetRows, AtKeyset(keyset.into()), absolute, self.frame.header.row_bits.get()),
         })
     }
 

@@ -74,8 +74,7 @@ impl Inner {
         self.rows_end = table.rows().end;
         let columns = table.columns().collect::<Result<Vec<Column>>>()?;
         let known = verify_leaves(view, &table, &columns, &self.known)?;
-        let hasher =
-            if table.is_dictionary() { Some(LabelHasher::new(view.referenced_key_name(KeyId(id))?)) } else { None };
+        let hasher = if table.is_dictionary() { Some(LabelHasher::new(view.key_name(KeyId(id))?)) } else { None };
         // Grown as rows are read, not sized by their count.
         let mut products = Vec::new();
         let Self { symbols: used_symbols, rows: used_rows, products: before, .. } = self;
@@ -91,7 +90,7 @@ impl Inner {
         RowReader::new().read(&table, &columns, factors, mark, |block| {
             let Some(hasher) = &hasher else { return block.for_each_product(|product| products.push(product)) };
             for &symbol in block.last_codes() {
-                products.push(hasher.label(view.referenced_symbol(SymbolId(symbol))?));
+                products.push(hasher.label(view.symbol(SymbolId(symbol))?));
             }
             Ok(())
         })?;
@@ -152,7 +151,7 @@ fn reached(view: &BlockView<'_>, rows: &Marks, lists: &Marks) -> Result<Marks> {
         let pool = Pool::open(view, id)?;
         for list in lists.marked(id) {
             members.clear();
-            pool.stored_list(list)?.push_members(&mut members)?;
+            pool.list(list)?.push_members(&mut members)?;
             reached.mark(pool.table_id().0, members.iter().copied());
         }
     }
@@ -164,7 +163,7 @@ fn reached(view: &BlockView<'_>, rows: &Marks, lists: &Marks) -> Result<Marks> {
         for column in columns {
             if let Domain::Table(TableId(behind)) = column.domain {
                 for &row in &rows {
-                    reached.mark(behind, [table.stored_code(row, &column)?]);
+                    reached.mark(behind, [table.code(row, &column)?]);
                 }
             }
         }

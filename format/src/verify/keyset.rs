@@ -22,10 +22,10 @@ impl<'data, 'view> SeriesCount<'data, 'view> {
     pub(super) fn add(&mut self, first: u32, lists: &[u32]) -> Result<()> {
         for (&list, row) in lists.iter().zip(first..) {
             if row % ANCHOR_ROWS == 0 {
-                let found = self.keyset.stored_anchor(row / ANCHOR_ROWS)?;
+                let found = self.keyset.anchor(row / ANCHOR_ROWS)?;
                 expect(Rule::Anchors, Place::Keyset(self.keyset.id().into()), found.into(), self.series)?;
             }
-            self.series += u64::from(self.pool.stored_list_len(list)?);
+            self.series += u64::from(self.pool.list_len(list)?);
         }
         Ok(())
     }

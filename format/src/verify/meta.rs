@@ -84,19 +84,14 @@ fn verify_policy(view: &BlockView<'_>) -> Result<()> {
     let policy = view.meta()?.policy();
     for key in 0..view.key_count() {
         let key = KeyId(key);
-        let name_len = length(view.referenced_key_name(key)?.len());
+        let name_len = length(view.key_name(key)?.len());
         let place = |symbol: SymbolId| Place::Symbol(symbol.0.into());
-        expect_below(
-            Rule::PolicyKept,
-            place(view.referenced_key_symbol(key)?),
-            name_len,
-            u64::from(policy.max_name_len()) + 1,
-        )?;
+        expect_below(Rule::PolicyKept, place(view.key_symbol(key)?), name_len, u64::from(policy.max_name_len()) + 1)?;
         let dictionary = Table::open(view, key.0)?;
-        let column = dictionary.stored_column(0)?;
+        let column = dictionary.column(0)?;
         for code in 0..dictionary.row_count() {
-            let symbol = SymbolId(dictionary.stored_code(code, &column)?);
-            let len = length(view.referenced_symbol(symbol)?.len());
+            let symbol = SymbolId(dictionary.code(code, &column)?);
+            let len = length(view.symbol(symbol)?.len());
             expect_below(Rule::PolicyKept, place(symbol), len, u64::from(policy.max_value_len()) + 1)?;
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &m
     for number in 0..pool.list_count() {
         let place = Place::List(id, number);
         list.clear();
-        let stored = pool.stored_list(number)?;
+        let stored = pool.list(number)?;
         if let Some(ones) = stored.upper_ones()? {
             expect(Rule::ListUpper, place, ones, stored.len().into())?;
         }

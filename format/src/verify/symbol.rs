@@ -31,7 +31,7 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
         } else {
             largest_difference = largest_difference.max(end - base);
         }
-        let symbol = symbols.get(SymbolId(id))?.unwrap_or_default();
+        let symbol = symbols.get(SymbolId(id))?;
         if before.is_some_and(|before| before >= symbol) {
             return Err(corrupt_at(Rule::SymbolsOrder, place));
         }

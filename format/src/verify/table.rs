@@ -22,7 +22,7 @@ pub(super) struct Known {
 pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<()> {
     let mut before = None;
     for key in 0..view.key_count() {
-        let name = view.referenced_key_symbol(KeyId(key))?;
+        let name = view.key_symbol(KeyId(key))?;
         expect_below(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), view.symbols().count().into())?;
         if before >= Some(name) {
             return Err(corrupt_at(Rule::KeysOrder, Place::Key(key.into())));

@@ -348,12 +348,12 @@ impl<'data> BlockView<'data> {
         &self.symbols
     }
 
-    /// Returns the bytes of symbol `id`, or `None` if `id` is out of range.
+    /// Returns the bytes of symbol `id`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    #[inline]
-    pub fn symbol(&self, id: SymbolId) -> Result<Option<&'data [u8]>> {
+    /// `Corrupt` if a byte that was read is damaged or the block does not have the symbol.
+    #[inline(always)]
+    pub fn symbol(&self, id: SymbolId) -> Result<&'data [u8]> {
         self.symbols.get(id)
     }
 
@@ -363,17 +363,6 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn lookup_symbol(&self, symbol: impl AsRef<[u8]>) -> Result<Option<SymbolId>> {
         self.symbols.lookup(symbol)
-    }
-
-    /// Returns the bytes of a symbol that a record of the block refers to; an id out of range is corruption.
-    #[inline(always)]
-    pub(crate) fn referenced_symbol(&self, id: SymbolId) -> Result<&'data [u8]> {
-        match self.symbols.get(id)? {
-            Some(symbol) => Ok(symbol),
-            None => {
-                Err(corrupt(Rule::ColumnCode, Place::Symbol(id.0.into()), id.0.into(), self.symbols.count().into()))
-            }
-        }
     }
 
     /// Returns all symbols as text, after [`BlockView::check_arena`].
@@ -531,10 +520,7 @@ impl<'data> BlockView<'data> {
         let (mut low, mut high) = (0, self.keyset_count());
         while low < high {
             let middle = low + (high - low) / 2;
-            let end = match self.frame.catalogue.keysets.peek_first(&self.catalogue, middle) {
-                Some(end) => end,
-                None => self.keyset_record(middle)?[0],
-            };
+            let end = self.frame.catalogue.keysets.first(&self.catalogue, middle).unwrap_or(Ok(u64::MAX))?;
             if end <= u64::from(series.0) { low = middle + 1 } else { high = middle }
         }
         Ok(low)

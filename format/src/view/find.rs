@@ -62,7 +62,7 @@ impl Value<'_> {
     fn compare(&self, view: &BlockView<'_>, code: u32) -> Result<Ordering> {
         match *self {
             Value::Code(wanted) => Ok(code.cmp(&wanted)),
-            Value::Bytes(key, wanted) => Ok(view.referenced_symbol(view.dictionary_value(key, code)?)?.cmp(wanted)),
+            Value::Bytes(key, wanted) => Ok(view.symbol(view.dictionary_value(key, code)?)?.cmp(wanted)),
         }
     }
 }
@@ -218,7 +218,7 @@ impl Keyset<'_, '_> {
         let Some(row) = find_row(&self.table(), wanted, bounds)? else {
             return Ok(None);
         };
-        let in_list = match self.stored_list(row)? {
+        let in_list = match self.list(row)? {
             None => 0,
             Some(list) => {
                 let Some(member) = find_member(self, wanted, bounds)? else {
@@ -230,7 +230,7 @@ impl Keyset<'_, '_> {
                 }
             }
         };
-        let place = u64::from(self.first().0) + u64::from(self.stored_series_before(row)?) + u64::from(in_list);
+        let place = u64::from(self.first().0) + u64::from(self.series_before(row)?) + u64::from(in_list);
         Ok(u32::try_from(place).ok().map(SeriesRef))
     }
 }
@@ -322,7 +322,7 @@ fn find_value<'w>(
 
 /// Returns the row of a map that has the wanted labels.
 fn find_mapped(map: &Table<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_>) -> Result<Option<u32>> {
-    let column = map.stored_column(0)?;
+    let column = map.column(0)?;
     let below = bounds.step(map)?;
     let value = match map.behind(column.domain)? {
         Some(behind) if behind.is_dictionary() => wanted.get(KeyId(behind.id().0)),
@@ -333,7 +333,7 @@ fn find_mapped(map: &Table<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_
     let Some(value) = value else {
         return Ok(None);
     };
-    Ok(binary_search(map.row_count(), |row| value.compare(map.view, map.stored_code(row, &column)?))?.ok())
+    Ok(binary_search(map.row_count(), |row| value.compare(map.view, map.code(row, &column)?))?.ok())
 }
 
 /// Returns the row with these fields. The binary search remembers how many leading fields equal the wanted ones at

@@ -34,7 +34,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
         let place = Place::Keyset(id.into());
         let [series_end, anchors] = view.keyset_record(id)?;
         let first = if id == 0 { 0 } else { view.keyset_record(id - 1)?[0] };
-        let last = table.stored_column(table.column_count() - 1)?;
+        let last = table.column(table.column_count() - 1)?;
         let lists = match last.domain {
             Domain::Pool(pool) => Some((last, Pool::open(view, pool.0)?)),
             _ => None,
@@ -102,20 +102,14 @@ impl<'data, 'view> Keyset<'data, 'view> {
         KeysetSeries::new(self)
     }
 
-    /// Returns the list that row `row` ends in, or `None` if the keyset has no lists or the row is out of range.
+    /// Returns the list that row `row` ends in, or `None` if the keyset has no lists.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
-        if row < self.table.row_count() { self.stored_list(row) } else { Ok(None) }
-    }
-
-    /// Returns the list of a row that the block refers to, or `None` if the keyset has no lists; a row out of range is
-    /// corruption.
+    /// `Corrupt` if a byte that was read is damaged or the keyset's table does not have the row.
     #[inline]
-    pub(crate) fn stored_list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
+    pub fn list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
         match &self.lists {
-            Some((column, pool)) => Ok(Some(pool.stored_list(self.table.stored_code(row, column)?)?)),
+            Some((column, pool)) => Ok(Some(pool.list(self.table.code(row, column)?)?)),
             None => Ok(None),
         }
     }
@@ -129,19 +123,14 @@ impl<'data, 'view> Keyset<'data, 'view> {
     /// Returns the anchors, in order; see [`Keyset::anchor`]. After an error the iterator ends.
     #[must_use]
     pub fn anchors(&self) -> impl FusedIterator<Item = Result<u32>> {
-        until_error(self.anchor_count(), |anchor| self.stored_anchor(anchor))
+        until_error(self.anchor_count(), |anchor| self.anchor(anchor))
     }
 
-    /// Returns the number of series of the keyset before row 16 * `anchor`, or `None` if the anchor is out of range.
+    /// Returns the number of series of the keyset before row 16 * `anchor`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn anchor(&self, anchor: u32) -> Result<Option<u32>> {
-        (anchor < self.anchor_count()).then(|| self.stored_anchor(anchor)).transpose()
-    }
-
-    /// Returns an anchor that the keyset must have; an anchor out of range is corruption.
-    pub(crate) fn stored_anchor(&self, anchor: u32) -> Result<u32> {
+    /// `Corrupt` if a byte that was read is damaged or the keyset does not have the anchor.
+    pub fn anchor(&self, anchor: u32) -> Result<u32> {
         if anchor >= self.anchor_count() {
             return Err(corrupt(
                 Rule::Anchors,
@@ -174,23 +163,21 @@ impl<'data, 'view> Keyset<'data, 'view> {
         (end, end.div_ceil(8) * 8)
     }
 
-    /// Returns the row of series `place` of the keyset (from 0), and the position in the row's list, or `None` if
-    /// `place` is out of range. Costs a binary search over anchors and the lengths of up to 16 lists.
+    /// Returns the row of series `place` of the keyset (from 0), and the position in the row's list. Costs a binary
+    /// search over anchors and the lengths of up to 16 lists.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn row_of(&self, place: u32) -> Result<Option<(u32, u32)>> {
-        (place < self.series_count).then(|| self.locate(place)).transpose()
-    }
-
-    /// Returns the row of a series that the keyset must have; see [`Keyset::row_of`].
-    pub(crate) fn locate(&self, place: u32) -> Result<(u32, u32)> {
+    /// `Corrupt` if a byte that was read is damaged or the keyset does not have so many series.
+    pub fn locate(&self, place: u32) -> Result<(u32, u32)> {
+        if place >= self.series_count {
+            return Err(self.no_row(place));
+        }
         let Some((column, pool)) = &self.lists else {
             return Ok((place, 0));
         };
         if column.width == 0 {
             // All rows have one list.
-            let len = pool.stored_list_len(column.base)?;
+            let len = pool.list_len(column.base)?;
             let row = place / len.max(1);
             return if row < self.table.row_count() { Ok((row, place % len.max(1))) } else { Err(self.no_row(place)) };
         }
@@ -198,9 +185,9 @@ impl<'data, 'view> Keyset<'data, 'view> {
         let (mut low, mut high) = (0, self.anchor_count());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.stored_anchor(middle)? <= place { low = middle } else { high = middle }
+            if self.anchor(middle)? <= place { low = middle } else { high = middle }
         }
-        let mut before = self.stored_anchor(low)?;
+        let mut before = self.anchor(low)?;
         let first_row = low * ANCHOR_ROWS;
         let end_row = self.table.row_count().min(first_row.saturating_add(ANCHOR_ROWS));
         for row in first_row..end_row {
@@ -219,22 +206,16 @@ impl<'data, 'view> Keyset<'data, 'view> {
         corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), self.series_count.into())
     }
 
-    /// Returns the number of series of the keyset before row `row`, or `None` if the row is out of range. Costs the
-    /// lengths of up to 15 lists.
+    /// Returns the number of series of the keyset before row `row`. Costs the lengths of up to 15 lists.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn series_before(&self, row: u32) -> Result<Option<u32>> {
-        (row < self.table.row_count()).then(|| self.stored_series_before(row)).transpose()
-    }
-
-    /// Returns the number of series before a row that the keyset must have.
-    pub(crate) fn stored_series_before(&self, row: u32) -> Result<u32> {
+    /// `Corrupt` if a byte that was read is damaged or the keyset's table does not have the row.
+    pub fn series_before(&self, row: u32) -> Result<u32> {
         if self.lists.is_none() {
             return Ok(row);
         }
         let anchor = row / ANCHOR_ROWS;
-        let mut before = self.stored_anchor(anchor)?;
+        let mut before = self.anchor(anchor)?;
         for earlier in anchor * ANCHOR_ROWS..row {
             before = before.saturating_add(self.list_len(earlier)?);
         }
@@ -244,7 +225,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
     #[inline]
     fn list_len(&self, row: u32) -> Result<u32> {
         match &self.lists {
-            Some((column, pool)) => pool.stored_list_len(self.table.stored_code(row, column)?),
+            Some((column, pool)) => pool.list_len(self.table.code(row, column)?),
             None => Ok(0),
         }
     }

@@ -10,11 +10,10 @@
 //! | `key` | label keys and their dictionaries |
 //! | `find` | search for the series with given labels |
 //! | `series` | [`Series`]: labels of a series |
-//! | `codes` | the labels of a series as keys and codes |
-//! | `labels` | [`Labels`]: the labels of a series as bytes |
 //! | `resolver` | [`Resolver`]: labels of many series |
 //! | `fields` | where the codes of labels are stored, cached |
 //! | `values` | names and values of labels, cached |
+//! | `walk` | the labels of a row, each with the column that holds it |
 //! | `label` | labels as ids, bytes and text |
 //! | `text` | [`Text`]: labels as `&str` |
 //! | `keyset` | keysets and their anchors |
@@ -32,14 +31,12 @@
 //! | `until_error` | iteration that ends after an error |
 
 mod block;
-mod codes;
 mod fields;
 mod find;
 mod frame;
 mod key;
 mod keyset;
 mod label;
-mod labels;
 mod leaves;
 mod meta;
 mod metrics;
@@ -55,13 +52,13 @@ mod table;
 mod text;
 mod until_error;
 mod values;
+mod walk;
 
 pub use block::{BlockView, ReadOnly, Section, Sections};
 pub use find::FindError;
 pub use frame::Frame;
 pub use keyset::Keyset;
 pub use label::{Label, LabelIds, TextLabel};
-pub use labels::Labels;
 pub use leaves::Leaves;
 pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use metrics::{MetricRows, Metrics};
@@ -70,7 +67,7 @@ pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub use resolver::Resolver;
 pub(crate) use rows::BLOCK_ROWS;
-pub use series::{KeysetSeries, LabelIdsIter, Series, SeriesIter};
+pub use series::{KeysetSeries, LabelIdsIter, Labels, Series, SeriesIter};
 pub use symbol::Symbols;
 pub use table::{Column, Domain, Table};
 pub use text::{Text, TextLabels};

@@ -8,7 +8,7 @@ use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::bits::{bytes_for, mask, width};
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::layout::{MAX_CODE_WIDTH, MAX_UPPER_BITS, STREAM_TAIL};
+use crate::layout::{MAX_CODE_WIDTH, MAX_UPPER_BITS};
 use crate::lists::{Coding, Upper};
 use crate::number::low32;
 use crate::{Error, PoolId, Result, Rule, TableId};
@@ -171,18 +171,12 @@ impl<'data, 'view> Pool<'data, 'view> {
         Ok((low32(start), low32(end)))
     }
 
-    /// Returns the number of members of list `list`, or `None` if it is out of range.
+    /// Returns the number of members of list `list`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
+    /// `Corrupt` if a byte that was read is damaged or the pool does not have the list.
     #[inline]
-    pub fn list_len(&self, list: u32) -> Result<Option<u32>> {
-        (list < self.list_count).then(|| self.stored_list_len(list)).transpose()
-    }
-
-    /// Returns the number of members of a list that the block refers to; a list out of range is corruption.
-    #[inline]
-    pub(crate) fn stored_list_len(&self, list: u32) -> Result<u32> {
+    pub fn list_len(&self, list: u32) -> Result<u32> {
         let (start, end) = self.ends(list)?;
         Ok(end - start)
     }
@@ -195,7 +189,7 @@ impl<'data, 'view> Pool<'data, 'view> {
     pub fn push_ends(&self, ends: &mut Vec<u32>) -> Result<()> {
         let known = ends.len();
         let count = u64::from(self.list_count);
-        let is_read = self.view.members.push_fields(self.first_bit, self.end_width, count, ends).is_some();
+        let is_read = self.view.members.push_fields(self.first_bit, self.end_width, count, ends).is_ok();
         let new = ends.get(known..).unwrap_or_default();
         let are_rising = new.first() > Some(&0) && new.is_sorted_by(|left, right| left < right);
         if !is_read || !are_rising || new.last() > Some(&self.member_count) {
@@ -213,36 +207,24 @@ impl<'data, 'view> Pool<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
-        let count = u64::from(self.member_count);
-        let is_plain = !self.coding.is_split();
-        let pushed = is_plain
-            .then(|| self.view.members.push_fields(self.members_bit, self.coding.low_width, count, members))
-            .flatten();
-        match pushed {
-            Some(()) => Ok(()),
-            // List by list, which also finds the place of damage.
-            None => self.lists().try_for_each(|list| list?.push_members(members)),
+        if self.coding.is_split() {
+            return self.lists().try_for_each(|list| list?.push_members(members));
         }
+        self.view.members.push_fields(self.members_bit, self.coding.low_width, self.member_count.into(), members)
     }
 
     /// Returns the lists, in order. After an error the iterator ends.
     #[must_use]
     pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
-        until_error(self.list_count, |list| self.stored_list(list))
+        until_error(self.list_count, |list| self.list(list))
     }
 
-    /// Returns list `list`, or `None` if it is out of range.
+    /// Returns list `list`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
+    /// `Corrupt` if a byte that was read is damaged or the pool does not have the list.
     #[inline]
-    pub fn list(&self, list: u32) -> Result<Option<List<'data, 'view>>> {
-        (list < self.list_count).then(|| self.stored_list(list)).transpose()
-    }
-
-    /// Returns a list that the block refers to; a list out of range is corruption.
-    #[inline]
-    pub(crate) fn stored_list(&self, list: u32) -> Result<List<'data, 'view>> {
+    pub fn list(&self, list: u32) -> Result<List<'data, 'view>> {
         let (start, end) = self.ends(list)?;
         let (len, max_upper) = (u64::from(end - start), u64::from(self.coding.max_upper));
         if self.coding.is_split() && len + max_upper > MAX_UPPER_BITS {
@@ -276,22 +258,15 @@ impl<'data> List<'data, '_> {
     /// the upper bits before it, at most [`MAX_UPPER_BITS`]: [`Self::push_members`] reads them once.
     #[must_use]
     pub fn members(&self) -> impl FusedIterator<Item = Result<u32>> {
-        until_error(self.len, |place| self.stored_member(place))
+        until_error(self.len, |place| self.get(place))
     }
 
-    /// Returns member `place`, a row of the pool's table, or `None` if `place` is out of range. In a split list it
-    /// costs a count of the upper bits before it.
+    /// Returns member `place`, a row of the pool's table. In a split list it costs a count of the upper bits before it.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
+    /// `Corrupt` if a byte that was read is damaged or the list does not have so many members.
     #[inline]
-    pub fn get(&self, place: u32) -> Result<Option<u32>> {
-        (place < self.len).then(|| self.stored_member(place)).transpose()
-    }
-
-    /// Returns a member that the block refers to; a member out of range is corruption.
-    #[inline]
-    pub(crate) fn stored_member(&self, place: u32) -> Result<u32> {
+    pub fn get(&self, place: u32) -> Result<u32> {
         if place >= self.len {
             let pool = Place::Pool(self.pool.into());
             return Err(corrupt(Rule::ListMembers, pool, place.into(), self.len.into()));
@@ -321,15 +296,8 @@ impl<'data> List<'data, '_> {
     fn upper(&self) -> Result<Upper<'data>> {
         let first_bit = self.first_bit + u64::from(self.len) * u64::from(self.coding.low_width);
         let len = u64::from(self.len) + u64::from(self.coding.max_upper);
-        match self.view.members.window(first_bit, len) {
-            Some(window) => Ok(Upper::new(window, len)),
-            None => {
-                // The bytes that a window needs: damage to them is a wrong checksum.
-                let (first, end) = (first_bit / 8, (first_bit + len) / 8 + STREAM_TAIL);
-                self.view.members.touch(first, end - first)?;
-                Err(self.wrong_upper_bits())
-            }
-        }
+        // Bits of all lists were checked when the pool was opened, so that only a checksum can be wrong.
+        Ok(Upper::new(self.view.members.window(first_bit, len)?, len))
     }
 
     fn wrong_upper_bits(&self) -> Error {
@@ -361,13 +329,7 @@ impl<'data> List<'data, '_> {
         let width = self.coding.low_width;
         let first_bit = self.first_bit + u64::from(places.start) * u64::from(width);
         let count = u64::from(places.end.saturating_sub(places.start));
-        if self.view.members.push_fields(first_bit, width, count, members).is_none() {
-            // The slow way finds the place of the damage.
-            for place in places {
-                members.push(self.stored_member(place)?);
-            }
-        }
-        Ok(())
+        self.view.members.push_fields(first_bit, width, count, members)
     }
 
     /// Appends the members of a split list in some places.
@@ -400,7 +362,7 @@ impl<'data> List<'data, '_> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn position(&self, row: u32) -> Result<Option<u32>> {
         if !self.coding.is_split() {
-            return Ok(binary_search(self.len, |place| Ok(self.stored_member(place)?.cmp(&row)))?.ok());
+            return Ok(binary_search(self.len, |place| Ok(self.get(place)?.cmp(&row)))?.ok());
         }
         let upper_part = row.checked_shr(self.coding.low_width).unwrap_or(0);
         if upper_part > self.coding.max_upper {

@@ -31,8 +31,8 @@ pub(super) struct Words<const N: usize> {
     masks: [u64; N],
 }
 
-/// Bits of a word that [`Bits::peek`] returns.
-const WORD_BITS: u32 = 57;
+/// Bits of a word that [`Bits::word`] returns.
+pub(super) const WORD_BITS: u32 = 57;
 
 impl<const N: usize> Words<N> {
     const NONE: Self = Self { is_usable: false, second: 0, is_second: [false; N], shifts: [0; N], masks: [0; N] };
@@ -40,7 +40,8 @@ impl<const N: usize> Words<N> {
     pub(super) fn new(ends: [u32; N]) -> Self {
         let stride = ends.last().copied().unwrap_or(0);
         let second = stride.saturating_sub(WORD_BITS);
-        let mut words = Self { is_usable: second <= WORD_BITS, second, ..Self::NONE };
+        // A record without bits may lie at the end of its stream.
+        let mut words = Self { is_usable: stride > 0 && second <= WORD_BITS, second, ..Self::NONE };
         let places = words.is_second.iter_mut().zip(&mut words.shifts).zip(&mut words.masks);
         let mut start = 0_u32;
         for (((is_second, shift), field_mask), end) in places.zip(ends) {
@@ -56,36 +57,36 @@ impl<const N: usize> Words<N> {
         words
     }
 
-    /// Returns the fields of the record that starts at bit `bit`, or `None` instead of an error.
+    /// Returns the fields of the record that starts at bit `bit`. `ends` holds the end of each field in the record.
     #[inline(always)]
-    pub(super) fn peek(&self, bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Option<[u64; N]> {
+    pub(super) fn get(&self, bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Result<[u64; N]> {
         if !self.is_usable {
-            return Self::peek_each(bits, bit, ends);
+            return Self::get_each(bits, bit, ends);
         }
         let (first, second) = if self.second == 0 {
-            let word = bits.peek(bit)?;
+            let word = bits.word(bit)?;
             (word, word)
         } else {
-            bits.peek_both(bit, bit + u64::from(self.second))?
+            bits.words(bit, bit + u64::from(self.second))?
         };
         let mut fields = [0; N];
         let places = self.is_second.iter().zip(&self.shifts).zip(&self.masks);
         for (field, ((&is_second, &shift), mask)) in fields.iter_mut().zip(places) {
             *field = (if is_second { second } else { first } >> (shift % 64)) & mask;
         }
-        Some(fields)
+        Ok(fields)
     }
 
-    /// Returns the fields of a long record, each with a load of its own.
+    /// Returns the fields of a record that is long or takes no bits, each with a load of its own.
     #[inline(never)]
-    fn peek_each(bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Option<[u64; N]> {
+    fn get_each(bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Result<[u64; N]> {
         let mut fields = [0; N];
         let mut start = 0;
         for (field, &end) in fields.iter_mut().zip(ends) {
-            *field = bits.peek_field(bit + u64::from(start), end - start)?;
+            *field = bits.get(bit + u64::from(start), end - start)?;
             start = end;
         }
-        Some(fields)
+        Ok(fields)
     }
 }
 
@@ -119,29 +120,7 @@ impl<const N: usize> Records<N> {
     /// Returns the fields of record `number`, or `None` if it is out of range.
     #[inline(always)]
     pub(crate) fn get(&self, bits: &Bits<'_>, number: u32) -> Option<Result<[u64; N]>> {
-        if number >= self.count {
-            return None;
-        }
-        let bit = self.start + u64::from(number) * self.stride();
-        match self.words.peek(bits, bit, &self.ends) {
-            Some(fields) => Some(Ok(fields)),
-            None => Some(self.get_slowly(bits, bit)),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn get_slowly(&self, bits: &Bits<'_>, bit: u64) -> Result<[u64; N]> {
-        bits.record(bit, self.ends)
-    }
-
-    /// Like [`Records::get`], but returns `None` instead of an error; see [`Bits::peek`].
-    #[inline(always)]
-    pub(crate) fn peek(&self, bits: &Bits<'_>, number: u32) -> Option<[u64; N]> {
-        if number >= self.count {
-            return None;
-        }
-        self.words.peek(bits, self.start + u64::from(number) * self.stride(), &self.ends)
+        (number < self.count).then(|| self.words.get(bits, self.start + u64::from(number) * self.stride(), &self.ends))
     }
 
     /// Returns the first field of record `number`, or `None` if it is out of range. Reads less than [`Records::get`].
@@ -149,14 +128,6 @@ impl<const N: usize> Records<N> {
     pub(crate) fn first(&self, bits: &Bits<'_>, number: u32) -> Option<Result<u64>> {
         let width = self.ends.first().copied().unwrap_or(0);
         (number < self.count).then(|| bits.get(self.start + u64::from(number) * self.stride(), width))
-    }
-
-    /// Returns the first field of record `number`, which must be in range. Returns `None` where [`Records::get`] would
-    /// return an error.
-    #[inline(always)]
-    pub(crate) fn peek_first(&self, bits: &Bits<'_>, number: u32) -> Option<u64> {
-        let width = self.ends.first().copied().unwrap_or(0);
-        bits.peek_field(self.start + u64::from(number) * self.stride(), width)
     }
 
     /// Returns the unused bits after the last record: the first of them, and the bit where the next array starts.
@@ -257,6 +228,9 @@ fn check_widths(header: &CatalogueHeader) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use bitvec::prelude::*;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::bits::BitWriter;
 
@@ -273,7 +247,6 @@ mod tests {
         let records = Records::new(0, 3, [3, 5]);
         assert_eq!(records.get(&bits, 2), Some(Ok([5, 6])));
         assert_eq!(records.first(&bits, 2), Some(Ok(5)));
-        assert_eq!(records.peek_first(&bits, 2), Some(5));
         for number in [3, u32::MAX] {
             assert_eq!((records.get(&bits, number), records.first(&bits, number)), (None, None), "{number}");
         }
@@ -284,5 +257,43 @@ mod tests {
         assert!(Records::new(0, 1, [0, 0]).is_bounded());
         assert!(!Records::new(0, 2, [0, 0]).is_bounded());
         assert!(Records::new(0, 2, [0, 1]).is_bounded());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
+
+        /// Records of up to 57 bits take one load, of up to 114 two, and longer ones one per field.
+        #[test]
+        fn records_are_those_that_bitvec_reads(
+            bytes in prop::collection::vec(any::<u8>(), 48..64),
+            cuts in prop::array::uniform4(0_u32..=32),
+            stride in 50_u32..=128,
+            bit in 0_u64..64,
+        ) {
+            // Five fields of at most 48 bits that end at the stride.
+            let mut ends = [0; 5];
+            let mut end = 0;
+            for (place, &cut) in cuts.iter().enumerate() {
+                end = (end + cut).min(stride);
+                ends[place] = end.max(stride.saturating_sub(48 * (4 - u32::try_from(place).unwrap())));
+                end = ends[place];
+            }
+            ends[4] = stride;
+            let mut widths = ends;
+            for place in (1..5).rev() {
+                widths[place] = ends[place] - ends[place - 1];
+            }
+            prop_assume!(widths.iter().all(|&width| width <= 48));
+            let bits = Bits::new(&bytes, Rule::TableExtent);
+            let record = Words::new(ends).get(&bits, bit, &ends).unwrap();
+            let model = bytes.view_bits::<Lsb0>();
+            let mut start = usize::try_from(bit).unwrap();
+            for (field, width) in record.into_iter().zip(widths) {
+                let width = usize::try_from(width).unwrap();
+                let expected: u64 = if width == 0 { 0 } else { model[start..start + width].load_le() };
+                prop_assert_eq!(field, expected);
+                start += width;
+            }
+        }
     }
 }

@@ -50,7 +50,7 @@ pub struct Resolver<'data, 'view> {
 struct CachedKeyset<'data, 'view> {
     keyset: Keyset<'data, 'view>,
     label_count: u32,
-    /// `None` if its labels are read without the cache of fields.
+    /// `None` if it has more labels or tables than the cache of fields has room for.
     parts: Option<Parts>,
 }
 
@@ -95,21 +95,20 @@ impl<'data, 'view> Resolver<'data, 'view> {
         if !is_current && !self.enter(series)? {
             return Ok(None);
         }
-        let Some(current) = &mut self.current else { return Ok(None) };
-        let Current { cached, read } = current;
-        let label_count = index(cached.label_count);
+        let Some(Current { cached, read }) = &mut self.current else { return Ok(None) };
         let place = series.0.wrapping_sub(cached.keyset.first().0);
         let Self { fields, values, labels, time, .. } = self;
-        let is_read = match &cached.parts {
-            Some(parts) => try_read(cached, parts, read, place, *time, fields, values, labels).is_some(),
-            None => false,
+        let result = match &cached.parts {
+            Some(parts) => Reader { fields, values, labels, time: *time }.read(&cached.keyset, parts, read, place),
+            None => read_wide(cached, series, place, labels),
         };
-        if !is_read {
+        if let Err(error) = result {
             // The labels may be a mix of this series and the last one.
             *read = None;
             *time += 1;
-            read_any(cached, series, place, labels)?;
+            return Err(error);
         }
+        let label_count = index(cached.label_count);
         Ok(self.labels.get(..label_count))
     }
 
@@ -171,11 +170,11 @@ impl<'data, 'view> Resolver<'data, 'view> {
             _ => {
                 let Some(keyset) = view.keyset_with(series)? else { return Ok(false) };
                 let label_count = keyset.table().leaf_count()?;
-                let mut parts = self.fields.add(&keyset, label_count);
-                if self.fields.is_full() {
+                let mut parts = self.fields.add(&keyset, label_count)?;
+                if parts.is_none() {
                     self.fields.clear();
                     self.keysets = [None; CACHED_KEYSETS];
-                    parts = self.fields.add(&keyset, label_count);
+                    parts = self.fields.add(&keyset, label_count)?;
                 }
                 let cached = CachedKeyset { keyset, label_count, parts };
                 if let Some(place) = self.keysets.get_mut(index(number) % CACHED_KEYSETS) {
@@ -196,42 +195,50 @@ impl CachedKeyset<'_, '_> {
     }
 }
 
-/// Reads the labels of series `place` of a keyset. Returns `None` if a byte is damaged.
-#[inline]
-#[expect(clippy::too_many_arguments, reason = "the fields of the resolver, which are borrowed apart")]
-fn try_read<'data, 'view>(
-    cached: &CachedKeyset<'data, 'view>,
-    parts: &Parts,
-    read: &mut Option<ReadRow<'data, 'view>>,
-    place: u32,
+/// The parts of a resolver that a read changes.
+struct Reader<'r, 'data, 'view> {
+    fields: &'r mut FieldCache,
+    values: &'r mut ValueCache<'data, 'view>,
+    labels: &'r mut [Label<'data>; MAX_WIDE],
     time: u64,
-    fields: &mut FieldCache,
-    values: &mut ValueCache<'data, 'view>,
-    labels: &mut [Label<'data>; MAX_WIDE],
-) -> Option<()> {
-    let keyset = &cached.keyset;
-    let is_read = read.as_ref().is_some_and(|read| place.wrapping_sub(read.before) < read.series_count);
-    if !is_read {
-        let (row, in_list) = match read {
-            // Reading in order: the next row.
-            Some(read) if place == read.before.wrapping_add(read.series_count) => (read.row + 1, 0),
-            _ => keyset.locate(place).ok()?,
+}
+
+impl<'data, 'view> Reader<'_, 'data, 'view> {
+    /// Reads the labels of series `place` of a keyset: only those of its member if the row was the last one.
+    #[inline]
+    fn read(
+        self,
+        keyset: &Keyset<'data, 'view>,
+        parts: &Parts,
+        read: &mut Option<ReadRow<'data, 'view>>,
+        place: u32,
+    ) -> Result<()> {
+        let Self { fields, values, labels, time } = self;
+        let is_read = |read: &ReadRow<'_, '_>| place.wrapping_sub(read.before) < read.series_count;
+        let row = match read {
+            Some(row) if is_read(row) => row,
+            _ => {
+                let (row, in_list) = match read {
+                    // Reading in order: the next row.
+                    Some(read) if place == read.before.wrapping_add(read.series_count) => (read.row + 1, 0),
+                    _ => keyset.locate(place)?,
+                };
+                fields.read_row(parts, row, time, values, labels)?;
+                let list = keyset.list(row)?;
+                let series_count = list.as_ref().map_or(1, |list| list.len());
+                read.insert(ReadRow { row, before: place - in_list, series_count, list })
+            }
         };
-        fields.read_row(parts, row, time, values, labels)?;
-        let list = keyset.stored_list(row).ok()?;
-        let series_count = list.as_ref().map_or(1, |list| list.len());
-        *read = Some(ReadRow { row, before: place - in_list, series_count, list });
-    }
-    let read = read.as_ref()?;
-    match &read.list {
-        Some(list) => fields.read_member(parts, list.stored_member(place - read.before).ok()?, time, values, labels),
-        None => Some(()),
+        match &row.list {
+            Some(list) => fields.read_member(parts, list.get(place - row.before)?, time, values, labels),
+            None => Ok(()),
+        }
     }
 }
 
-/// Reads the labels of series `place` of a keyset one by one. Works for any tables.
+/// Reads the labels of series `place` of a keyset that has more labels or tables than the cache has room for.
 #[cold]
-fn read_any<'data>(
+fn read_wide<'data>(
     cached: &CachedKeyset<'data, '_>,
     series: SeriesRef,
     place: u32,

@@ -78,11 +78,11 @@ impl<'data, 'view> Table<'data, 'view> {
         out: &mut Places<'_>,
         other: &impl Fn(u32) -> Option<u32>,
     ) -> Result<()> {
-        let read = self.window(&rows).and_then(|window| read_fields(&window, self.row_bits, column, out, other));
-        if read.is_none() {
+        let window = self.window(&rows)?;
+        if read_fields(&window, self.row_bits, column, out, other).is_none() {
             // The slow way finds the place of the damage.
             for (row, out) in rows.zip(out.iter()) {
-                let code = self.stored_code(row, column)?;
+                let code = self.code(row, column)?;
                 let unknown = || corrupt_at(Rule::ColumnCode, Place::Row(self.id, row));
                 *out = other(code).ok_or_else(unknown)?;
             }
@@ -91,7 +91,7 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 
     /// Returns the bits of some rows.
-    fn window(&self, rows: &Range<u32>) -> Option<Window<'data>> {
+    fn window(&self, rows: &Range<u32>) -> Result<Window<'data>> {
         let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
         let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
         self.view.rows.window(first_bit, bits)

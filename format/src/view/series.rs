@@ -3,25 +3,21 @@
 use std::cmp::Ordering;
 use std::iter::FusedIterator;
 
-use super::codes::LabelCodes;
 use super::symbol::binary_search;
-use super::{BlockView, Column, Domain, Keyset, LabelIds, Labels, Table};
-use crate::error::{Place, corrupt_at};
-use crate::layout::MAX_DEPTH;
-use crate::{KeyId, Result, Rule, SeriesRef};
+use super::walk::{LabelWalk, RowPlace, Step, descend};
+use super::{BlockView, Domain, Keyset, Label, LabelIds, Table};
+use crate::{KeyId, Result, SeriesRef};
 
 /// A series of a block, from which its labels are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'data, 'view> {
     series: SeriesRef,
     keyset: u32,
-    pub(super) table: Table<'data, 'view>,
-    pub(super) row: u32,
+    table: Table<'data, 'view>,
+    row: RowPlace,
     /// Row of the pool's table, for a keyset with lists.
     member: u32,
-    /// Number of the pool's table.
-    list_table: u32,
-    pub(super) leaf_count: u32,
+    leaf_count: u32,
 }
 
 impl<'data, 'view> Series<'data, 'view> {
@@ -33,11 +29,12 @@ impl<'data, 'view> Series<'data, 'view> {
         in_list: u32,
         leaf_count: u32,
     ) -> Result<Self> {
-        let (member, list_table) = match keyset.stored_list(row)? {
-            Some(list) => (list.stored_member(in_list)?, keyset.pool().map_or(0, |pool| pool.table_id().0)),
-            None => (0, 0),
+        let member = match keyset.list(row)? {
+            Some(list) => list.get(in_list)?,
+            None => 0,
         };
-        Ok(Self { series, keyset: keyset.id(), table: keyset.table(), row, member, list_table, leaf_count })
+        let table = keyset.table();
+        Ok(Self { series, keyset: keyset.id(), table, row: RowPlace::new(&table, row)?, member, leaf_count })
     }
 
     /// Returns the ref of the series.
@@ -58,57 +55,32 @@ impl<'data, 'view> Series<'data, 'view> {
         self.leaf_count
     }
 
-    /// Returns label number `leaf` (from 0, in the order of names) as ids, or `None` if `leaf` is out of range. Costs
-    /// O(depth).
+    pub(super) const fn view(&self) -> &'view BlockView<'data> {
+        self.table.view
+    }
+
+    /// Returns label number `leaf` (from 0, in the order of names) as ids. Costs O(depth), and O(`leaf`) where leaves
+    /// are written out.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    #[inline]
-    pub fn ids(&self, leaf: u32) -> Result<Option<LabelIds>> {
-        (leaf < self.leaf_count).then(|| self.stored_ids(leaf)).transpose()
-    }
-
-    /// Returns a label that the series must have; a label out of range is corruption.
-    #[inline]
-    pub(super) fn stored_ids(&self, leaf: u32) -> Result<LabelIds> {
-        let (column, position) = self.table.stored_leaf_place(leaf)?;
-        self.follow(&self.table.stored_column(column)?, position)
-    }
-
-    /// Returns the label that is leaf `position` of the series' code in `column`.
-    #[inline(always)]
-    fn follow(&self, column: &Column, position: u32) -> Result<LabelIds> {
-        let row = match column.domain {
-            Domain::Pool(_) => self.member,
-            _ => self.table.stored_code(self.row, column)?,
-        };
-        let view = self.table.view;
-        match column.domain {
-            Domain::Table(key) if key.0 < view.key_count() && position == 0 => {
-                Ok(LabelIds { key: KeyId(key.0), code: row, value: view.dictionary_value(KeyId(key.0), row)? })
-            }
-            domain => follow(&self.table, domain, row, position),
-        }
+    /// `Corrupt` if a byte that was read is damaged or the series does not have so many labels.
+    pub fn ids(&self, leaf: u32) -> Result<LabelIds> {
+        let found = descend(self.table, self.row, leaf, |step| enter(self.member, &step))?;
+        self.view().label_ids(found.key, found.value_code(self.view())?)
     }
 
     /// Returns the labels in the order of their names, as ids. Nothing is allocated.
+    #[inline]
     #[must_use]
     pub fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
-        let mut ids = LabelIdsIter { series: *self, next: 0, codes: LabelCodes::NONE };
-        ids.codes.open(self);
-        ids
-    }
-
-    /// Returns the table and the row that column `number` leads to, if it is that of the list.
-    pub(super) fn list_member(&self, number: u32) -> Option<(u32, u32)> {
-        let column = self.table.stored_column(number).ok()?;
-        matches!(column.domain, Domain::Pool(_)).then_some((self.list_table, self.member))
+        LabelIdsIter { codes: LabelCodes::new(self) }
     }
 
     /// Returns the labels in the order of their names, as bytes of the arena. Nothing is allocated.
+    #[inline]
     #[must_use]
     pub fn labels(&self) -> Labels<'data, 'view> {
-        Labels::new(self)
+        Labels { codes: LabelCodes::new(self) }
     }
 
     /// Returns the value of the label `name`, or `None` if the series does not have it. Costs a binary search over the
@@ -117,9 +89,8 @@ impl<'data, 'view> Series<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn get(&self, name: impl AsRef<[u8]>) -> Result<Option<&'data [u8]>> {
-        let view = self.table.view;
-        match view.key(name)? {
-            Some(key) => self.get_key(key)?.map(|ids| view.referenced_symbol(ids.value)).transpose(),
+        match self.view().key(name)? {
+            Some(key) => self.get_key(key)?.map(|ids| self.view().symbol(ids.value)).transpose(),
             None => Ok(None),
         }
     }
@@ -129,58 +100,59 @@ impl<'data, 'view> Series<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn get_key(&self, key: KeyId) -> Result<Option<LabelIds>> {
-        let found = binary_search(self.leaf_count, |leaf| Ok(self.table.stored_leaf_key(leaf)?.cmp(&key)))?;
-        found.ok().map(|leaf| self.stored_ids(leaf)).transpose()
+        let found = binary_search(self.leaf_count, |leaf| Ok(self.table.leaf_key(leaf)?.cmp(&key)))?;
+        found.ok().map(|leaf| self.ids(leaf)).transpose()
     }
 }
 
-/// Returns the label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
-pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
-    let (mut domain, mut row, mut leaf) = (domain, row, leaf);
-    for _ in 0..=MAX_DEPTH {
-        let Some(behind) = table.behind(domain)? else { break };
-        if behind.is_dictionary() {
-            behind.expect_only_leaf(leaf)?;
-            let key = KeyId(behind.id().0);
-            return Ok(LabelIds { key, code: row, value: behind.view.dictionary_value(key, row)? });
-        }
-        let (number, position) = behind.stored_leaf_place(leaf)?;
-        let column = behind.stored_column(number)?;
-        row = behind.stored_code(row, &column)?;
-        (domain, leaf) = (column.domain, position);
+/// Returns the row that a column of a row leads to: of its list, the row of the member.
+#[inline(always)]
+fn enter(member: u32, step: &Step<'_, '_, '_, RowPlace>) -> Result<RowPlace> {
+    let row = match step.column.domain {
+        Domain::Pool(_) => member,
+        _ => step.row.code(step.from.view, step.column)?,
+    };
+    RowPlace::new(step.to, row)
+}
+
+/// The labels of a series as keys and value codes, in the order of their names.
+#[derive(Clone, Debug)]
+pub(super) struct LabelCodes<'data, 'view> {
+    view: &'view BlockView<'data>,
+    walk: LabelWalk<'data, 'view, RowPlace>,
+    member: u32,
+}
+
+impl<'data, 'view> LabelCodes<'data, 'view> {
+    #[inline]
+    fn new(series: &Series<'data, 'view>) -> Self {
+        let walk = LabelWalk::new(series.table, series.row, 0, series.leaf_count);
+        Self { view: series.view(), walk, member: series.member }
     }
-    Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())))
+
+    /// Returns the next label as `read` reads it from the view, the key and the value code. After an error there is
+    /// none.
+    #[inline(always)]
+    pub(super) fn next<T>(
+        &mut self,
+        read: impl FnOnce(&'view BlockView<'data>, KeyId, u32) -> Result<T>,
+    ) -> Option<Result<T>> {
+        let leaf = self.walk.next(|step| enter(self.member, &step));
+        let label = leaf.and_then(|leaf| match leaf {
+            Some(leaf) => read(self.view, leaf.key, leaf.value_code(self.view)?).map(Some),
+            None => Ok(None),
+        });
+        if label.is_err() {
+            self.walk.stop();
+        }
+        label.transpose()
+    }
 }
 
 /// Iterator over the labels of a series as ids, in the order of their names. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct LabelIdsIter<'data, 'view> {
-    series: Series<'data, 'view>,
-    next: u32,
-    codes: LabelCodes,
-}
-
-impl LabelIdsIter<'_, '_> {
-    /// Ends the iterator.
-    pub(super) fn stop(&mut self) {
-        self.next = self.series.leaf_count;
-    }
-
-    #[inline(always)]
-    fn try_next(&mut self) -> Option<LabelIds> {
-        let view = self.series.table.view;
-        let (key, code) = self.codes.next(view)?;
-        let key = KeyId(key);
-        Some(LabelIds { key, code, value: view.try_dictionary_value(key, code)? })
-    }
-
-    /// Reads the next label by its place, which works for any tables.
-    #[cold]
-    #[inline(never)]
-    fn next_by_place(&mut self) -> Result<LabelIds> {
-        self.codes.skip(&self.series, self.next);
-        self.series.stored_ids(self.next)
-    }
+    pub(super) codes: LabelCodes<'data, 'view>,
 }
 
 impl Iterator for LabelIdsIter<'_, '_> {
@@ -188,23 +160,28 @@ impl Iterator for LabelIdsIter<'_, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next >= self.series.leaf_count {
-            return None;
-        }
-        if let Some(ids) = self.try_next() {
-            self.next += 1;
-            return Some(Ok(ids));
-        }
-        let ids = self.next_by_place();
-        match ids {
-            Ok(_) => self.next += 1,
-            Err(_) => self.stop(),
-        }
-        Some(ids)
+        self.codes.next(BlockView::label_ids)
     }
 }
 
 impl FusedIterator for LabelIdsIter<'_, '_> {}
+
+/// Iterator over the labels of a series, in the order of their names. After an error it ends.
+#[derive(Clone, Debug)]
+pub struct Labels<'data, 'view> {
+    codes: LabelCodes<'data, 'view>,
+}
+
+impl<'data> Iterator for Labels<'data, '_> {
+    type Item = Result<Label<'data>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.codes.next(BlockView::label)
+    }
+}
+
+impl FusedIterator for Labels<'_, '_> {}
 
 /// Iterator over the series of a keyset, in the order of their refs. After an error it ends.
 #[derive(Clone, Debug)]
@@ -227,7 +204,7 @@ impl<'data, 'view> KeysetSeries<'data, 'view> {
     #[inline]
     fn advance(&mut self) -> Result<Series<'data, 'view>> {
         if self.in_list == 0 {
-            self.list_len = self.keyset.stored_list(self.row)?.map_or(1, |list| list.len());
+            self.list_len = self.keyset.list(self.row)?.map_or(1, |list| list.len());
         }
         let series_ref = SeriesRef(self.keyset.first().0.saturating_add(self.seen));
         let series = Series::open(&self.keyset, series_ref, self.row, self.in_list, self.leaf_count)?;

@@ -1,6 +1,6 @@
 //! Shapes: the columns of a table, and the column of each of its leaves (spec, section 5).
 
-use super::record::Words;
+use super::record::{WORD_BITS, Words};
 use crate::bits::{Bits, mask, width};
 use crate::error::{Place, corrupt};
 use crate::layout::{BASE_WIDTH_BITS, END_WIDTH_BITS, MAX_COLUMNS, MAX_LABELS};
@@ -44,11 +44,7 @@ impl Shapes {
     pub(crate) fn get(&self, catalogue: &Bits<'_>, table: u32, offset: u64) -> Result<Shape> {
         let place = Place::Table(table.into());
         let start = self.start + offset;
-        let [column_count, leaf_count, base_width, end_width] = match self.head.peek(catalogue, start, &self.head_ends)
-        {
-            Some(fields) => fields,
-            None => catalogue.record(start, self.head_ends)?,
-        };
+        let [column_count, leaf_count, base_width, end_width] = self.head.get(catalogue, start, &self.head_ends)?;
         if column_count == 0 || column_count > u64::from(MAX_COLUMNS) {
             return Err(corrupt(Rule::TableColumns, place, column_count, MAX_COLUMNS.into()));
         }
@@ -111,48 +107,23 @@ impl Shape {
         self.leaves_bit + u64::from(self.leaf_count) * u64::from(self.leaf_width)
     }
 
-    /// Returns a reader of all columns in order, or `None` if a column's record is too long for one load.
-    #[inline]
-    pub(crate) fn walk(&self) -> Option<ColumnWalk> {
-        let [domain, base, stride] = self.column_ends;
-        (stride <= 57).then(|| ColumnWalk {
-            bit: self.columns_bit,
-            stride: stride.into(),
-            base_shift: domain,
-            end_shift: base,
-            domain_mask: mask(domain),
-            base_mask: mask(self.base_width),
-            end_mask: mask(self.end_width),
-        })
-    }
-
     /// `domain`, `base` and `end_bit` of column `column`, which the table must have.
     #[inline(always)]
     pub(crate) fn column(&self, catalogue: &Bits<'_>, column: u32) -> Result<[u64; 3]> {
-        let [_, _, stride] = self.column_ends;
-        catalogue.record(self.columns_bit + u64::from(column) * u64::from(stride), self.column_ends)
-    }
-
-    /// Returns a reader of the column of each leaf that is written out, in order.
-    pub(crate) const fn leaf_walk(&self) -> LeafWalk {
-        LeafWalk { bit: self.leaves_bit, width: self.leaf_width, word: 0, left: 0 }
-    }
-
-    /// Calls `each` with the column of each leaf that is written out. Reads as many as possible per load.
-    pub(crate) fn for_each_leaf(&self, catalogue: &Bits<'_>, mut each: impl FnMut(u32)) -> Result<()> {
-        let (mut bit, mut left) = (self.leaves_bit, self.leaf_count);
-        let at_once = 48_u32.checked_div(self.leaf_width).unwrap_or(0).max(1);
-        while left > 0 {
-            let count = left.min(at_once);
-            let mut word = catalogue.get(bit, count * self.leaf_width)?;
-            for _ in 0..count {
-                each(low32(word & mask(self.leaf_width)));
-                word >>= self.leaf_width;
-            }
-            bit += u64::from(count * self.leaf_width);
-            left -= count;
+        let [domain, base, stride] = self.column_ends;
+        let bit = self.columns_bit + u64::from(column) * u64::from(stride);
+        if stride > WORD_BITS {
+            return Words::new(self.column_ends).get(catalogue, bit, &self.column_ends);
         }
-        Ok(())
+        let word = catalogue.word(bit)?;
+        Ok([word & mask(domain), (word >> domain) & mask(self.base_width), (word >> base) & mask(self.end_width)])
+    }
+
+    /// Returns a reader of the column of each leaf that is written out, from leaf `first` on.
+    #[inline]
+    pub(crate) fn leaf_walk(&self, first: u32) -> LeafWalk {
+        let bit = self.leaves_bit + u64::from(first) * u64::from(self.leaf_width);
+        LeafWalk { bit, width: self.leaf_width, word: 0, left: 0 }
     }
 
     /// Returns the column of leaf `leaf`, which must be written out.
@@ -160,35 +131,6 @@ impl Shape {
     pub(crate) fn leaf(&self, catalogue: &Bits<'_>, leaf: u32) -> Result<u32> {
         let bit = self.leaves_bit + u64::from(leaf) * u64::from(self.leaf_width);
         Ok(low32(catalogue.get(bit, self.leaf_width)?))
-    }
-}
-
-/// Reads the columns of a table in order.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ColumnWalk {
-    bit: u64,
-    stride: u64,
-    base_shift: u32,
-    end_shift: u32,
-    domain_mask: u64,
-    base_mask: u64,
-    end_mask: u64,
-}
-
-impl ColumnWalk {
-    pub(crate) const NONE: Self =
-        Self { bit: 0, stride: 0, base_shift: 0, end_shift: 0, domain_mask: 0, base_mask: 0, end_mask: 0 };
-
-    /// `domain`, `base` and `end_bit` of the next column, which the table must have.
-    #[inline(always)]
-    pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<[u64; 3]> {
-        let word = catalogue.peek(self.bit)?;
-        self.bit += self.stride;
-        Some([
-            word & self.domain_mask,
-            (word >> self.base_shift) & self.base_mask,
-            (word >> self.end_shift) & self.end_mask,
-        ])
     }
 }
 
@@ -208,18 +150,19 @@ impl LeafWalk {
 
     /// Returns the column of the next leaf, which the table must have.
     #[inline(always)]
-    pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<u32> {
+    pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Result<u32> {
         if self.left == 0 {
-            let count = 57_u32.checked_div(self.width)?;
+            // All leaves of a table of one column are that column's.
+            let count = WORD_BITS.checked_div(self.width).unwrap_or(u32::MAX);
             // Nothing changes before the load succeeds: the next call must not use an earlier word.
-            self.word = catalogue.peek(self.bit)?;
+            self.word = if self.width > 0 { catalogue.word(self.bit)? } else { 0 };
             self.left = count;
-            self.bit += u64::from(count * self.width);
+            self.bit += u64::from(count) * u64::from(self.width);
         }
         let column = low32(self.word & mask(self.width));
         self.word >>= self.width;
         self.left -= 1;
-        Some(column)
+        Ok(column)
     }
 }
 
@@ -229,14 +172,16 @@ mod tests {
     use crate::Rule;
 
     #[test]
-    fn a_walk_over_leaves_that_cannot_be_loaded_has_no_leaf_at_each_call() {
+    fn a_walk_over_leaves_that_cannot_be_loaded_fails_at_each_call() {
         let bytes = [0; 4];
         let mut walk = LeafWalk { bit: 0, width: 3, ..LeafWalk::NONE };
         let catalogue = Bits::new(&bytes, Rule::CatalogueLength);
-        assert_eq!([walk.next(&catalogue), walk.next(&catalogue)], [None, None]);
+        for _ in 0..2 {
+            assert_eq!(walk.next(&catalogue).map_err(|error| error.rule()), Err(Rule::CatalogueLength));
+        }
         // Once the load succeeds, the walk goes on: a chunk may have been checked in between.
         let bytes = 0b110_101_100_u64.to_le_bytes();
         let catalogue = Bits::new(&bytes, Rule::CatalogueLength);
-        assert_eq!([walk.next(&catalogue), walk.next(&catalogue)], [Some(0b100), Some(0b101)]);
+        assert_eq!([walk.next(&catalogue), walk.next(&catalogue)], [Ok(0b100), Ok(0b101)]);
     }
 }

@@ -9,7 +9,7 @@ use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DIFFERENCE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL, SYMBOL_GROUP, SymbolsHeader};
 use crate::number::length;
-use crate::{ErrorKind, Result, Rule, SymbolId};
+use crate::{Error, ErrorKind, Result, Rule, SymbolId};
 
 /// Layout of the starts of symbols in the symbols section.
 #[derive(Clone, Copy, Debug)]
@@ -118,30 +118,32 @@ impl<'a> Symbols<'a> {
         Ok(start + self.bits.get(bit, width)?)
     }
 
-    /// Returns the start and end of symbol `id`. Most symbols share their base with the next one; it is read once
-    /// then.
+    /// Returns the range of the arena that symbol `id` occupies, after a check of its bytes. Most symbols share their
+    /// base with the next one, so that two loads have both ends.
     #[inline(always)]
-    fn ends(&self, id: u32) -> Result<(u64, u64)> {
-        let member = id % SYMBOL_GROUP;
-        let (bit, width) = self.starts.entry(id - member);
-        let base = self.bits.get(bit, width)?;
-        let difference = |entry| {
-            let (bit, width) = self.starts.entry(entry);
-            self.bits.get(bit, width)
+    pub(crate) fn range(&self, id: SymbolId) -> Result<Range<usize>> {
+        let Starts { base_width, difference_width, symbol_count } = self.starts;
+        if id.0 >= symbol_count {
+            return Err(self.unknown(id));
+        }
+        let member = id.0 % SYMBOL_GROUP;
+        let (base_bit, _) = self.starts.entry(id.0 - member);
+        let before = u64::from(member.saturating_sub(1)) * u64::from(difference_width);
+        let (base, pair) = self.bits.words(base_bit, base_bit + u64::from(base_width) + before)?;
+        let base = base & mask(base_width);
+        let first = base + (pair & mask(difference_width));
+        let (start, end) = match member {
+            0 => (base, first),
+            _ if member == SYMBOL_GROUP - 1 => (first, self.start(id.0 + 1)?),
+            _ => (first, base + ((pair >> difference_width) & mask(difference_width))),
         };
-        let start = if member == 0 { base } else { base + difference(id)? };
-        let end = if member == SYMBOL_GROUP - 1 { difference(id + 1)? } else { base + difference(id + 1)? };
-        Ok((start, end))
+        self.proved(id, start, end)
     }
 
-    /// Returns the range of the arena that symbol `id` occupies, or `None` if it is out of range.
-    #[inline(always)]
-    pub(crate) fn range(&self, id: SymbolId) -> Result<Option<Range<usize>>> {
-        if id.0 >= self.count() {
-            return Ok(None);
-        }
-        let (start, end) = self.ends(id.0)?;
-        self.proved(id, start, end).map(Some)
+    #[cold]
+    #[inline(never)]
+    fn unknown(&self, id: SymbolId) -> Error {
+        corrupt(Rule::ColumnCode, Place::Symbol(id.0.into()), id.0.into(), self.count().into())
     }
 
     /// Returns a range of the arena, from the start of symbol `id`, after a check of the range and its bytes.
@@ -159,13 +161,14 @@ impl<'a> Symbols<'a> {
         Ok(from..to)
     }
 
-    /// Returns the bytes of symbol `id`, or `None` if it is out of range.
+    /// Returns the bytes of symbol `id`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
+    /// `Corrupt` if a byte that was read is damaged or the block does not have the symbol.
     #[inline(always)]
-    pub fn get(&self, id: SymbolId) -> Result<Option<&'a [u8]>> {
-        Ok(self.range(id)?.and_then(|range| self.arena.get(range)))
+    pub fn get(&self, id: SymbolId) -> Result<&'a [u8]> {
+        // The range was checked.
+        Ok(self.arena.get(self.range(id)?).unwrap_or_default())
     }
 
     /// Returns the bytes of several symbols, one after the other without anything between them, or `None` if an id is
@@ -181,46 +184,13 @@ impl<'a> Symbols<'a> {
         Ok(self.arena.get(self.proved(ids.start, start, end)?))
     }
 
-    /// Like [`Symbols::get`], but returns `None` instead of an error; see [`Bits::peek`].
-    #[inline(always)]
-    pub(crate) fn peek(&self, id: u32) -> Option<&'a [u8]> {
-        self.arena.get(self.peek_range(id)?)
-    }
-
-    /// Returns the range of the arena that symbol `id` occupies, after a check of its bytes, or `None` instead of an
-    /// error.
-    #[inline(always)]
-    pub(crate) fn peek_range(&self, id: u32) -> Option<Range<usize>> {
-        let Starts { base_width, difference_width, symbol_count } = self.starts;
-        let member = id % SYMBOL_GROUP;
-        if id >= symbol_count || member == SYMBOL_GROUP - 1 {
-            return self.range(SymbolId(id)).ok()?;
-        }
-        let (base_bit, _) = self.starts.entry(id - member);
-        let before = u64::from(member.saturating_sub(1)) * u64::from(difference_width);
-        let (base, pair) = self.bits.peek_both(base_bit, base_bit + u64::from(base_width) + before)?;
-        let base = base & mask(base_width);
-        let first = pair & mask(difference_width);
-        let (start, end) = match member {
-            0 => (base, base + first),
-            _ => (base + first, base + ((pair >> difference_width) & mask(difference_width))),
-        };
-        if let Some(proofs) = &self.proofs
-            && !proofs.is_proved(start, end.saturating_sub(start).max(1))
-        {
-            return None;
-        }
-        Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
-    }
-
     /// Returns the id of a symbol, or `None` if it is not there. Costs about log2(count) string comparisons.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn lookup(&self, symbol: impl AsRef<[u8]>) -> Result<Option<SymbolId>> {
         let symbol = symbol.as_ref();
-        binary_search(self.count(), |id| Ok(self.get(SymbolId(id))?.unwrap_or_default().cmp(symbol)))
-            .map(|found| found.ok().map(SymbolId))
+        binary_search(self.count(), |id| Ok(self.get(SymbolId(id))?.cmp(symbol))).map(|found| found.ok().map(SymbolId))
     }
 }
 

@@ -1,11 +1,11 @@
 //! [`Table`]: sorted, distinct rows of codes (spec, section 7).
 
-use super::shape::{ColumnWalk, LeafWalk, Shape};
-use super::{BlockView, Leaves};
+use super::shape::{LeafWalk, Shape};
+use super::{BlockView, Leaves, walk};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
-use crate::{PoolId, Result, Rule, TableId};
+use crate::{KeyId, PoolId, Result, Rule, TableId};
 
 /// Meaning of a column's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ impl<'data, 'view> Table<'data, 'view> {
         let place = Place::Table(id.into());
         let (table, row_count, rows_offset) = match id.checked_sub(catalogue.keys.count) {
             None => {
-                let [_, row_count, rows_offset, base, width] = view.key_record(crate::KeyId(id))?;
+                let [_, row_count, rows_offset, base, width] = view.key_record(KeyId(id))?;
                 if width > 32 {
                     return Err(corrupt(Rule::TableExtent, place, width, 32));
                 }
@@ -166,18 +166,12 @@ impl<'data, 'view> Table<'data, 'view> {
         self.id >= catalogue.inner_end()
     }
 
-    /// Returns column `column` (from 0), or `None` if it is out of range.
+    /// Returns column `column` (from 0).
     ///
     /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
+    /// `Corrupt` if the catalogue is damaged or the table does not have the column.
     #[inline]
-    pub fn column(&self, column: u32) -> Result<Option<Column>> {
-        (column < self.column_count()).then(|| self.stored_column(column)).transpose()
-    }
-
-    /// Returns a column that the block refers to; a column out of range is corruption.
-    #[inline]
-    pub(crate) fn stored_column(&self, column: u32) -> Result<Column> {
+    pub fn column(&self, column: u32) -> Result<Column> {
         let start_bit = match (column.checked_sub(1), &self.shape) {
             (Some(before), Some(shape)) if column < shape.column_count => {
                 shape.column(&self.view.catalogue, before)?[2]
@@ -241,24 +235,24 @@ impl<'data, 'view> Table<'data, 'view> {
         corrupt(Rule::ColumnDomain, Place::Table(self.id.into()), number, u64::from(self.id) + 1)
     }
 
-    /// Returns the code of `column` in row `row`, or `None` if the row is out of range.
+    /// Returns the code of `column` in row `row`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
+    /// `Corrupt` if a byte that was read is damaged or the table does not have the row.
     #[inline]
-    pub fn code(&self, row: u32, column: &Column) -> Result<Option<u32>> {
-        (row < self.row_count).then(|| self.stored_code(row, column)).transpose()
+    pub fn code(&self, row: u32, column: &Column) -> Result<u32> {
+        self.expect_row(row)?;
+        let field = self.field(row, column.start_bit, column.width)?;
+        walk::code(u64::from(column.base) + field, self.id, row)
     }
 
-    /// Returns the code of `column` in a row that the block refers to; a row out of range is corruption.
-    #[inline]
-    pub(crate) fn stored_code(&self, row: u32, column: &Column) -> Result<u32> {
-        if row >= self.row_count {
-            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), row.into(), self.row_count.into()));
+    /// Returns an error for a row that the table does not have.
+    #[inline(always)]
+    pub(super) fn expect_row(&self, row: u32) -> Result<()> {
+        if row < self.row_count {
+            return Ok(());
         }
-        let field = self.field(row, column.start_bit, column.width)?;
-        let code = u64::from(column.base) + field;
-        u32::try_from(code).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(self.id, row), code, u32::MAX.into()))
+        Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), row.into(), self.row_count.into()))
     }
 
     /// Returns the field of `width` bits at bit `start_bit` of row `row`, which must be in range.
@@ -266,19 +260,6 @@ impl<'data, 'view> Table<'data, 'view> {
     pub(crate) fn field(&self, row: u32, start_bit: u32, width: u32) -> Result<u64> {
         let bit = self.first_bit + u64::from(row) * u64::from(self.row_bits) + u64::from(start_bit);
         self.view.rows.get(bit, width)
-    }
-
-    /// Returns the code of column `column` in row `row`, or `None` if one of them is out of range. To read many rows,
-    /// get the column once and call [`Table::code`].
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    #[inline]
-    pub fn code_at(&self, row: u32, column: u32) -> Result<Option<u32>> {
-        match self.column(column)? {
-            Some(column) => self.code(row, &column),
-            None => Ok(None),
-        }
     }
 
     /// Returns the table behind a domain: its rows, or the members of its lists, are the meaning of a column's codes.
@@ -315,7 +296,7 @@ impl<'data, 'view> Table<'data, 'view> {
                     Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaves.into(), MAX_LABELS.into()))
                 };
             }
-            match table.behind(table.stored_column(0)?.domain)? {
+            match table.behind(table.column(0)?.domain)? {
                 Some(behind) => table = behind,
                 None => break,
             }
@@ -332,20 +313,13 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// Returns the place of leaf `leaf`: its column, and its position among the leaves of that column's domain. Returns
-    /// `None` if the leaf is out of range. Costs O(`leaf`) where leaves are written out.
+    /// Returns the place of leaf `leaf`: its column, and its position among the leaves of that column's domain. Costs
+    /// O(`leaf`) where leaves are written out; a walk over all leaves counts them as it goes instead.
     ///
     /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
+    /// `Corrupt` if the catalogue is damaged or the table does not have the leaf.
     #[inline]
-    pub fn leaf_place(&self, leaf: u32) -> Result<Option<(u32, u32)>> {
-        (leaf < self.leaf_count()?).then(|| self.stored_leaf_place(leaf)).transpose()
-    }
-
-    /// Returns the place of a leaf that the table must have; see [`Table::leaf_place`]. [`super::LabelIdsIter`] counts
-    /// leaves as it goes instead.
-    #[inline]
-    pub(crate) fn stored_leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
+    pub fn leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
         let Some(shape) = &self.shape else { return Ok((0, leaf)) };
         if shape.column_count == 1 {
             return Ok((0, leaf));
@@ -361,40 +335,10 @@ impl<'data, 'view> Table<'data, 'view> {
         Ok((column, position))
     }
 
-    /// Returns a reader of the columns of the leaves that are written out, or `None` for a dictionary.
-    pub(super) fn leaf_walk(&self) -> Option<LeafWalk> {
-        self.shape.as_ref().map(Shape::leaf_walk)
-    }
-
-    /// Returns a reader of its columns, or `None` for a dictionary and if a column's record is too long.
-    pub(super) fn column_walk(&self) -> Option<ColumnWalk> {
-        self.shape.as_ref()?.walk()
-    }
-
-    /// Returns a reader of the codes of a row, column by column. Returns `None` where [`Table::code`] would return an
-    /// error.
+    /// Returns a reader of the columns of the leaves that are written out, from leaf `first` on.
     #[inline]
-    pub(super) fn row_walk(&self, row: u32) -> Option<RowWalk> {
-        let shape = self.shape.as_ref()?;
-        if row >= self.row_count {
-            return None;
-        }
-        Some(RowWalk {
-            columns: shape.walk()?,
-            left: shape.column_count,
-            row_bit: self.first_bit + u64::from(row) * u64::from(self.row_bits),
-            start_bit: 0,
-            row_bits: self.row_bits.into(),
-            tables: self.id.min(self.view.frame.catalogue.inner_end()).into(),
-        })
-    }
-
-    /// Calls `each` with the column of each leaf that is written out.
-    pub(crate) fn for_each_written_leaf(&self, each: impl FnMut(u32)) -> Result<()> {
-        match &self.shape {
-            Some(shape) => shape.for_each_leaf(&self.view.catalogue, each),
-            None => Ok(()),
-        }
+    pub(super) fn leaf_walk(&self, first: u32) -> LeafWalk {
+        self.shape.as_ref().map_or(LeafWalk::NONE, |shape| shape.leaf_walk(first))
     }
 
     /// Returns the column of a leaf that is written out.
@@ -409,12 +353,6 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// Returns an error for a leaf other than 0: a dictionary has one leaf.
-    #[inline]
-    pub(crate) fn expect_only_leaf(&self, leaf: u32) -> Result<()> {
-        if leaf == 0 { Ok(()) } else { Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaf.into(), 1)) }
-    }
-
     /// Returns the keys of the leaves, in order.
     ///
     /// # Errors
@@ -423,65 +361,12 @@ impl<'data, 'view> Table<'data, 'view> {
         Leaves::new(self)
     }
 
-    /// Returns the key of leaf `leaf`, or `None` if the leaf is out of range.
+    /// Returns the key of leaf `leaf`.
     ///
     /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
+    /// `Corrupt` if the catalogue is damaged or the table does not have the leaf.
     #[inline]
-    pub fn leaf_key(&self, leaf: u32) -> Result<Option<crate::KeyId>> {
-        (leaf < self.leaf_count()?).then(|| self.stored_leaf_key(leaf)).transpose()
-    }
-
-    /// Returns the key of a leaf that the block refers to; a leaf out of range is corruption.
-    #[inline]
-    pub(crate) fn stored_leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
-        let (mut table, mut leaf) = (*self, leaf);
-        for _ in 0..=MAX_DEPTH {
-            if table.is_dictionary() {
-                table.expect_only_leaf(leaf)?;
-                return Ok(crate::KeyId(table.id));
-            }
-            let (column, position) = table.stored_leaf_place(leaf)?;
-            match table.behind(table.stored_column(column)?.domain)? {
-                Some(behind) => (table, leaf) = (behind, position),
-                None => break,
-            }
-        }
-        Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
-    }
-}
-
-/// Reads the codes of a row in the order of columns.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RowWalk {
-    columns: ColumnWalk,
-    /// Columns that were not read.
-    left: u32,
-    row_bit: u64,
-    start_bit: u64,
-    row_bits: u64,
-    /// Tables that columns may refer to.
-    tables: u64,
-}
-
-impl RowWalk {
-    /// Has no column.
-    pub(super) const NONE: Self =
-        Self { columns: ColumnWalk::NONE, left: 0, row_bit: 0, start_bit: 0, row_bits: 0, tables: 0 };
-
-    /// Returns the domain of the next column, which must be a table, and the code. Returns `None` where [`Table::code`]
-    /// would return an error, and if no column is left; see [`Bits::peek`](crate::bits::Bits::peek).
-    #[inline(always)]
-    pub(super) fn next(&mut self, view: &BlockView<'_>) -> Option<(u32, u32)> {
-        self.left = self.left.checked_sub(1)?;
-        let [domain, base, end_bit] = self.columns.next(&view.catalogue)?;
-        let table = domain.checked_sub(1)?;
-        let width = end_bit.wrapping_sub(self.start_bit);
-        if table >= self.tables || width > 32 || end_bit > self.row_bits {
-            return None;
-        }
-        let field = view.rows.peek_field(self.row_bit + self.start_bit, low32(width))?;
-        self.start_bit = end_bit;
-        Some((low32(table), u32::try_from(base + field).ok()?))
+    pub fn leaf_key(&self, leaf: u32) -> Result<KeyId> {
+        Ok(walk::descend(*self, (), leaf, |_| Ok(()))?.key)
     }
 }

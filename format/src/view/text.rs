@@ -3,8 +3,8 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use super::{BlockView, LabelIds, LabelIdsIter, Series, TextLabel};
-use crate::error::{Place, corrupt, corrupt_at};
+use super::{BlockView, LabelIdsIter, Series, TextLabel};
+use crate::error::{Place, corrupt_at};
 use crate::{Result, Rule, SymbolId};
 
 /// The symbols of a block as text. The arena was checked once, so that each symbol costs only a check that it starts
@@ -41,19 +41,15 @@ impl<'data, 'view> Text<'data, 'view> {
         self.view
     }
 
-    /// Returns the text of symbol `id`, or `None` if it is out of range.
+    /// Returns the text of symbol `id`.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged, or a symbol starts or ends inside a character.
+    /// `Corrupt` if a byte that was read is damaged, the block does not have the symbol, or it starts or ends inside a
+    /// character.
     #[inline]
-    pub fn symbol(&self, id: SymbolId) -> Result<Option<&'data str>> {
-        match self.view.symbols().range(id)? {
-            None => Ok(None),
-            Some(range) => match self.arena.get(range) {
-                Some(symbol) => Ok(Some(symbol)),
-                None => Err(corrupt_at(Rule::SymbolsUtf8, Place::Symbol(id.0.into()))),
-            },
-        }
+    pub fn symbol(&self, id: SymbolId) -> Result<&'data str> {
+        let range = self.view.symbols().range(id)?;
+        self.arena.get(range).ok_or_else(|| corrupt_at(Rule::SymbolsUtf8, Place::Symbol(id.0.into())))
     }
 
     /// Returns the labels of a series of this block, in the order of their names. Nothing is allocated.
@@ -61,12 +57,6 @@ impl<'data, 'view> Text<'data, 'view> {
     #[must_use]
     pub fn labels(&self, series: &Series<'data, 'view>) -> TextLabels<'data, 'view> {
         TextLabels { text: *self, ids: series.label_ids() }
-    }
-
-    #[inline]
-    fn referenced(&self, id: SymbolId) -> Result<&'data str> {
-        let count = self.view.symbols().count();
-        self.symbol(id)?.ok_or_else(|| corrupt(Rule::ColumnCode, Place::Symbol(id.0.into()), id.0.into(), count.into()))
     }
 }
 
@@ -77,24 +67,16 @@ pub struct TextLabels<'data, 'view> {
     ids: LabelIdsIter<'data, 'view>,
 }
 
-impl<'data> TextLabels<'data, '_> {
-    #[inline(always)]
-    fn label(&self, ids: LabelIds) -> Result<TextLabel<'data>> {
-        let name = self.text.referenced(self.text.view.referenced_key_symbol(ids.key)?)?;
-        Ok(TextLabel { name, value: self.text.referenced(ids.value)? })
-    }
-}
-
 impl<'data> Iterator for TextLabels<'data, '_> {
     type Item = Result<TextLabel<'data>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let label = self.ids.next()?.and_then(|ids| self.label(ids));
-        if label.is_err() {
-            self.ids.stop();
-        }
-        Some(label)
+        let Self { text, ids } = self;
+        ids.codes.next(|view, key, code| {
+            let name = text.symbol(view.key_symbol(key)?)?;
+            Ok(TextLabel { name, value: text.symbol(view.dictionary_value(key, code)?)? })
+        })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{BlockView, Label};
+use super::{BlockView, Label, walk};
+use crate::error::{Place, corrupt};
 use crate::number::{index, low32};
-use crate::{KeyId, SymbolId};
+use crate::{KeyId, Result, Rule, SymbolId};
 
 /// Keys that are cached, each at its number modulo the length.
 const CACHED_KEYS: usize = 256;
@@ -13,7 +14,7 @@ const CACHED_VALUES: usize = 4096;
 /// Values of dictionaries with more rows are not cached.
 const SMALL_DICTIONARY: u32 = 256;
 /// Marks a cache entry without a key. No key has this number: the number of a table is less.
-const NO_KEY: u32 = u32::MAX;
+const NO_KEY: KeyId = KeyId(u32::MAX);
 
 /// Labels by key and code. Most keys of a block have few values, whose places are cached: a label of such a key costs
 /// one load from the cache instead of three from the block.
@@ -29,7 +30,7 @@ pub(super) struct ValueCache<'data, 'view> {
 /// Name of a key, and the place of its values.
 #[derive(Clone, Copy, Debug)]
 struct Dictionary<'data> {
-    key: u32,
+    key: KeyId,
     row_count: u32,
     base: u32,
     width: u32,
@@ -72,62 +73,72 @@ impl<'data, 'view> ValueCache<'data, 'view> {
         self.view
     }
 
-    /// Returns the label of a key with the value at position `code` of the key's dictionary. Returns `None` if the code
-    /// is out of range or a byte is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
+    /// Returns the label of a key with the value at position `code` of the key's dictionary.
+    ///
+    /// # Errors
+    /// `Corrupt` if the code is out of range or a byte is damaged.
     #[inline(always)]
-    pub(super) fn try_label(&mut self, key: u32, code: u32) -> Option<Label<'data>> {
-        let number = index(key) % CACHED_KEYS;
-        if self.dictionaries.get(number)?.key != key {
+    pub(super) fn label(&mut self, key: KeyId, code: u32) -> Result<Label<'data>> {
+        let number = index(key.0) % CACHED_KEYS;
+        if self.dictionaries.get(number).is_none_or(|dictionary| dictionary.key != key) {
             self.read_dictionary(key)?;
         }
-        let dictionary = self.dictionaries.get(number)?;
-        if code >= dictionary.row_count {
-            return None;
-        }
+        let Some(dictionary) = self.dictionaries.get(number) else { return self.view.label(key, code) };
+        let first = dictionary.values.filter(|_| code < dictionary.row_count);
+        let value = first.and_then(|first| self.values.get_mut(index(first) + index(code)));
+        let name = dictionary.name;
         let arena = self.view.symbols().arena();
-        let Some(first) = dictionary.values else {
-            return Some(Label { name: dictionary.name, value: arena.get(dictionary.value(self.view, code)?)? });
+        let Some(value) = value else {
+            let place = dictionary.value(self.view, code)?;
+            return Ok(Label { name, value: arena.get(place).unwrap_or_default() });
         };
-        let value = self.values.get_mut(index(first) + index(code))?;
-        if value.len > 0 {
-            let start = index(value.start);
-            return Some(Label { name: dictionary.name, value: arena.get(start..)?.get(..index(value.len))? });
+        if value.len == 0 {
+            let place = dictionary.value(self.view, code)?;
+            *value = Value::new(&place);
+            return Ok(Label { name, value: arena.get(place).unwrap_or_default() });
         }
-        let place = dictionary.value(self.view, code)?;
-        *value = Value::new(&place);
-        Some(Label { name: dictionary.name, value: arena.get(place)? })
+        // The place was checked when it was read.
+        let value = arena.get(index(value.start)..).and_then(|rest| rest.get(..index(value.len)));
+        Ok(Label { name, value: value.unwrap_or_default() })
     }
 
     #[cold]
     #[inline(never)]
-    fn read_dictionary(&mut self, key: u32) -> Option<()> {
-        let [name, row_count, rows_offset, base, width] = self.view.key_record(KeyId(key)).ok()?;
+    fn read_dictionary(&mut self, key: KeyId) -> Result<()> {
+        let [name, row_count, rows_offset, base, width] = self.view.key_record(key)?;
         let row_count = low32(row_count);
         let values = (row_count <= SMALL_DICTIONARY && index(self.assigned + row_count) <= CACHED_VALUES)
             .then_some(self.assigned);
+        let wide = || corrupt(Rule::TableExtent, Place::Table(key.0.into()), width, 32);
         let dictionary = Dictionary {
             key,
             row_count,
             base: low32(base),
-            width: u32::try_from(width).ok().filter(|&width| width <= 32)?,
-            name: self.view.referenced_symbol(SymbolId(low32(name))).ok()?,
+            width: u32::try_from(width).ok().filter(|&width| width <= 32).ok_or_else(wide)?,
+            name: self.view.symbol(SymbolId(low32(name)))?,
             first_bit: rows_offset * 8,
             values,
         };
         if values.is_some() {
             self.assigned += row_count;
         }
-        *self.dictionaries.get_mut(index(key) % CACHED_KEYS)? = dictionary;
-        Some(())
+        if let Some(slot) = self.dictionaries.get_mut(index(key.0) % CACHED_KEYS) {
+            *slot = dictionary;
+        }
+        Ok(())
     }
 }
 
 impl Dictionary<'_> {
     /// Returns the place of a value in the arena.
     #[inline(always)]
-    fn value(&self, view: &BlockView<'_>, code: u32) -> Option<Range<usize>> {
+    fn value(&self, view: &BlockView<'_>, code: u32) -> Result<Range<usize>> {
+        if code >= self.row_count {
+            let place = Place::Table(self.key.0.into());
+            return Err(corrupt(Rule::ColumnCode, place, code.into(), self.row_count.into()));
+        }
         let bit = self.first_bit + u64::from(code) * u64::from(self.width);
-        let symbol = u64::from(self.base) + view.rows.peek_field(bit, self.width)?;
-        view.symbols().peek_range(u32::try_from(symbol).ok()?)
+        let sum = u64::from(self.base) + view.rows.get(bit, self.width)?;
+        view.symbols().range(SymbolId(walk::code(sum, self.key.0, code)?))
     }
 }

@@ -58,7 +58,7 @@ impl BuiltPool {
             list.clear();
             let count = end.saturating_sub(start);
             let first_bit = u64::from(start) * u64::from(plain_width);
-            let is_read = plain.push_fields(first_bit, plain_width, count.into(), &mut list).is_some();
+            let is_read = plain.push_fields(first_bit, plain_width, count.into(), &mut list).is_ok();
             debug_assert!(is_read, "the stream has all members");
             coding.push_list(&list, &mut self.members);
             start = end;

@@ -4,8 +4,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use chronoxide_dump::name::key_name;
+use chronoxide_format::KeyId;
 use chronoxide_format::view::Series;
-use chronoxide_format::{KeyId, SymbolId, TableId};
 
 use super::Queried;
 use super::distinct::distinct_of_block;
@@ -116,12 +116,10 @@ impl Codes {
         let mut counts = Counts::default();
         let (view, text) = (block.view(), block.text());
         for (&key, codes) in &self.keys {
-            let Some(dictionary) = view.table(TableId(key))? else { continue };
             let values = counts.names.entry(key_name(&text, KeyId(key))?).or_default();
             for (code, &count) in (0..).zip(codes).filter(|(_, count)| **count > 0) {
-                let symbol = dictionary.code_at(code, 0)?.map(SymbolId);
-                let value = symbol.map(|symbol| text.symbol(symbol)).transpose()?.flatten();
-                *values.entry(value.unwrap_or_default()).or_default() += count;
+                let value = text.symbol(view.dictionary_value(KeyId(key), code)?)?;
+                *values.entry(value).or_default() += count;
             }
         }
         for (&number, &count) in &self.keysets {

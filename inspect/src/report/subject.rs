@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use chronoxide_dump::name::key_name;
 use chronoxide_format::view::{BlockView, Text};
-use chronoxide_format::{KeyId, SeriesRef, SymbolId};
+use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, SeriesProducts, Tally};
 
 use super::ReportError;
@@ -73,11 +73,7 @@ impl<'data> Subject<'data> {
 
     /// Returns the value of a key with a code.
     pub(super) fn value(&self, key: KeyId, code: u32) -> Result<&'data str, ReportError> {
-        let symbol = match self.view.dictionary(key)? {
-            Some(dictionary) => dictionary.code_at(code, 0)?.map(SymbolId),
-            None => None,
-        };
-        Ok(symbol.map(|symbol| self.text().symbol(symbol)).transpose()?.flatten().unwrap_or_default())
+        Ok(self.text().symbol(self.view.dictionary_value(key, code)?)?)
     }
 
     fn text(&self) -> Text<'data, '_> {

@@ -167,9 +167,9 @@ fn steps(criterion: &mut Criterion) {
                     let series = series(n);
                     let keyset = view.keyset(series.keyset()).expect("sound").expect("a keyset of the block");
                     let row = n - keyset.first().0;
-                    (0..series.label_count())
-                        .map(|column| u64::from(keyset.table().code_at(row, column).expect("sound").expect("in range")))
-                        .sum::<u64>()
+                    let table = keyset.table();
+                    let code = |column| table.code(row, &table.column(column)?);
+                    (0..series.label_count()).map(|column| u64::from(code(column).expect("sound"))).sum::<u64>()
                 };
                 at_random().map(codes).sum::<u64>()
             });

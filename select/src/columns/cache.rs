@@ -98,7 +98,7 @@ impl Cache {
         }
         let path = searcher.path(table, key)?;
         for row in rows {
-            *row = path.code(*row)?.ok_or_else(|| damaged_row(Rule::ColumnCode, table))?;
+            *row = path.code(*row)?;
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Cache {
         let Some(opened) = searcher.view.table(TableId(table))? else { return Ok(None) };
         let row_count = opened.row_count() as usize;
         let Some(indexed) = searcher.index.column(table, key) else { return Ok(None) };
-        let Some(column) = opened.column(indexed.number)? else { return Ok(None) };
+        let column = opened.column(indexed.number)?;
         if row_count > MAX_CODES || asked * ROWS_PER_LOOKUP < row_count as u64 {
             self.tables.insert((key, table), CachedTable::Asked(asked));
             return Ok(None);

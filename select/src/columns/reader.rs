@@ -198,7 +198,7 @@ impl ColumnReader {
                 sink.push_codes(codes);
                 continue;
             }
-            let Some(stored) = table.column(indexed.number)? else { continue };
+            let stored = table.column(indexed.number)?;
             codes.resize(rows.len(), 0);
             table.read_column(rows.clone(), &stored, codes)?;
             self.cache.map_rows(searcher, *key, indexed.domain, codes)?;
@@ -229,16 +229,16 @@ impl ColumnReader {
         let lens = self.cache.list_lens(pool, table.row_count().min(places.end - places.start))?;
         let len_of = |number: u32| match &lens {
             Some(lens) => lens.get(number as usize).copied().ok_or_else(|| damaged(Rule::ColumnCode)),
-            None => pool.list_len(number)?.ok_or_else(|| damaged(Rule::ColumnCode)),
+            None => Ok(pool.list_len(number)?),
         };
 
         let (mut row, mut before) = self.row;
         if places.start < before || places.start - before > NEAR_SERIES {
-            let Some((found, in_list)) = keyset.row_of(places.start)? else { return Ok(0..0) };
+            let (found, in_list) = keyset.locate(places.start)?;
             (row, before) = (found, places.start - in_list);
         }
-        while let Some(number) = table.code(row, &lists.column)? {
-            let end = before.saturating_add(len_of(number)?);
+        loop {
+            let end = before.saturating_add(len_of(table.code(row, &lists.column)?)?);
             if end > places.start {
                 break;
             }
@@ -285,8 +285,7 @@ impl ColumnReader {
                 match decoded.as_ref().and_then(|pool| pool.members(number, wanted.clone())) {
                     Some(known) => members.extend_from_slice(known),
                     None => {
-                        let list = pool.list(number)?.ok_or_else(|| damaged(Rule::ColumnCode))?;
-                        list.push_some_members(wanted, members)?;
+                        pool.list(number)?.push_some_members(wanted, members)?;
                     }
                 }
             }

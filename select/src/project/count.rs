@@ -214,7 +214,7 @@ impl<'a, 'data> Counting<'_, 'a, 'data> {
     /// Counts the distinct kept labelsets of a list.
     fn count_list(&mut self, pool: &Pool<'data, 'a>, list: u32, members: &Members) -> Result<u64, SelectError> {
         if members.are_distinct {
-            return Ok(pool.list_len(list)?.unwrap_or(0).into());
+            return Ok(pool.list_len(list)?.into());
         }
         let counts = self.list_counts.entry(pool.id().0).or_default();
         if let Some(count) = counts.get(list as usize).and_then(|count| count.checked_sub(1)) {
@@ -257,9 +257,7 @@ impl<'a, 'data> Counting<'_, 'a, 'data> {
     /// Reads the members of a list.
     fn read(&mut self, pool: &Pool<'data, 'a>, list: u32, members: &mut Vec<u32>) -> Result<(), SelectError> {
         members.clear();
-        if let Some(list) = pool.list(list)? {
-            list.push_members(members)?;
-        }
+        pool.list(list)?.push_members(members)?;
         self.unchecked += members.len();
         if self.unchecked > MEMBERS_PER_CHECK {
             self.unchecked = 0;

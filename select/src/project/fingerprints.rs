@@ -20,14 +20,10 @@ impl Fold for Product {
     const EMPTY: Fingerprint = Fingerprint::ONE;
 
     fn dictionary(&mut self, view: &BlockView<'_>, key: KeyId) -> Result<Vec<Fingerprint>, SelectError> {
-        let hasher = LabelHasher::new(view.key_name(key)?.unwrap_or_default());
+        let hasher = LabelHasher::new(view.key_name(key)?);
         let Some(dictionary) = view.dictionary(key)? else { return Ok(Vec::new()) };
-        let Some(column) = dictionary.column(0)? else { return Ok(Vec::new()) };
-        let value = |code| {
-            let symbol = dictionary.code(code, &column)?.map(SymbolId);
-            let value = symbol.map(|symbol| view.symbol(symbol)).transpose()?.flatten().unwrap_or_default();
-            Ok(hasher.label(value))
-        };
+        let column = dictionary.column(0)?;
+        let value = |code| Ok(hasher.label(view.symbol(SymbolId(dictionary.code(code, &column)?))?));
         (0..dictionary.row_count()).map(value).collect()
     }
 
@@ -66,7 +62,7 @@ impl Searcher<'_, '_> {
                 if row.0 != Some(cursor.row) {
                     let mut product = Fingerprint::ONE;
                     for (column, rows) in &columns {
-                        let code = table.code(cursor.row, column)?.unwrap_or_default();
+                        let code = table.code(cursor.row, column)?;
                         product = product * rows.get(code as usize).copied().unwrap_or(Fingerprint::ONE);
                     }
                     row = (Some(cursor.row), product);

@@ -55,10 +55,7 @@ impl Groups {
         for ids in series.label_ids() {
             let ids = ids?;
             if self.kept.has(ids.key) {
-                labels.push(Label {
-                    name: view.key_name(ids.key)?.unwrap_or_default(),
-                    value: view.symbol(ids.value)?.unwrap_or_default(),
-                });
+                labels.push(Label { name: view.key_name(ids.key)?, value: view.symbol(ids.value)? });
             }
         }
         Ok(labels)
@@ -229,9 +226,7 @@ impl ListRuns {
         let Some(place) = self.places.get_mut(list as usize) else { return Ok(&[]) };
         if *place == 0 {
             self.buffer.clear();
-            if let Some(list) = pool.list(list)? {
-                list.push_members(&mut self.buffer)?;
-            }
+            pool.list(list)?.push_members(&mut self.buffer)?;
             let start = self.runs.len();
             for &member in &self.buffer {
                 let number = members.numbers.get(member as usize).copied().unwrap_or_default();
@@ -284,8 +279,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
     fn add(&mut self, keyset: &Keyset<'data, 'a>, places: &Ranges) -> Result<(), SelectError> {
         let own = self.open(keyset)?;
         let (Some(first), Some(last)) = (places.as_slice().first(), places.as_slice().last()) else { return Ok(()) };
-        let row_of = |place| Ok::<_, SelectError>(keyset.row_of(place)?.map_or(0, |(row, _)| row));
-        let (first_row, last_row) = (row_of(first.start)?, row_of(last.end - 1)?);
+        let ((first_row, _), (last_row, _)) = (keyset.locate(first.start)?, keyset.locate(last.end - 1)?);
         let ids = self.row_ids(&own, first_row..last_row.saturating_add(1))?;
         let Some(members) = own.members.clone() else { return self.add_rows(&own, places, &ids, first_row) };
 
@@ -457,11 +451,9 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
                 let code = match source {
                     Source::Row(path) => path.code(row)?,
                     Source::Member(path) => path.code(member)?,
-                    Source::Absent => None,
+                    Source::Absent => continue,
                 };
-                if let Some(code) = code {
-                    labels = self.folding.fold.join(labels, LabelsetId::from_label(*key, code));
-                }
+                labels = self.folding.fold.join(labels, LabelsetId::from_label(*key, code));
             }
             *self.by_labels.entry(labels).or_insert(next)
         };

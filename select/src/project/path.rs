@@ -13,17 +13,14 @@ pub(crate) struct Path<'data, 'view> {
 }
 
 impl Path<'_, '_> {
-    /// Returns the code of the label, or `None` if a row is out of range, which only a damaged block has.
+    /// Returns the code of the label.
     #[inline]
-    pub(crate) fn code(&self, row: u32) -> Result<Option<u32>, SelectError> {
+    pub(crate) fn code(&self, row: u32) -> Result<u32, SelectError> {
         let mut code = row;
         for (table, column) in &self.steps {
-            match table.code(code, column)? {
-                Some(next) => code = next,
-                None => return Ok(None),
-            }
+            code = table.code(code, column)?;
         }
-        Ok(Some(code))
+        Ok(code)
     }
 }
 
@@ -43,7 +40,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     pub(crate) fn source(&self, keyset: &Keyset<'data, 'a>, key: KeyId) -> Result<Source<'data, 'a>, SelectError> {
         let Some(indexed) = self.index.keyset_column(keyset.id(), key) else { return Ok(Source::Absent) };
         let table = keyset.table();
-        let Some(column) = table.column(indexed.number)? else { return Ok(Source::Absent) };
+        let column = table.column(indexed.number)?;
         match column.domain {
             Domain::Pool(_) => Ok(Source::Member(self.path(indexed.domain, key)?)),
             _ => {
@@ -63,7 +60,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
             else {
                 break;
             };
-            let Some(column) = table.column(indexed.number)? else { break };
+            let column = table.column(indexed.number)?;
             steps.push((table, column));
             number = indexed.domain;
         }
@@ -110,7 +107,7 @@ impl<'data, 'view> Cursor<'data, 'view> {
             return Ok(place < self.keyset.series_count());
         }
         if place.saturating_sub(self.before) > NEAR_SERIES {
-            let Some((row, in_list)) = self.keyset.row_of(place)? else { return Ok(false) };
+            let (row, in_list) = self.keyset.locate(place)?;
             (self.row, self.before) = (row, place - in_list);
             return self.read_row();
         }
@@ -130,9 +127,9 @@ impl<'data, 'view> Cursor<'data, 'view> {
     /// Reads the list of the current row.
     fn read_row(&mut self) -> Result<bool, SelectError> {
         let Some(lists) = &self.lists else { return Ok(false) };
-        let Some(list) = self.keyset.table().code(self.row, &lists.column)? else { return Ok(false) };
+        let list = self.keyset.table().code(self.row, &lists.column)?;
         self.list = Some(list);
-        self.len = lists.pool.list_len(list)?.unwrap_or_default();
+        self.len = lists.pool.list_len(list)?;
         Ok(self.len > 0)
     }
 
@@ -140,10 +137,7 @@ impl<'data, 'view> Cursor<'data, 'view> {
     #[inline]
     pub(crate) fn member(&self, place: u32) -> Result<u32, SelectError> {
         match (&self.lists, self.list) {
-            (Some(lists), Some(list)) => match lists.pool.list(list)? {
-                Some(list) => Ok(list.get(place - self.before)?.unwrap_or_default()),
-                None => Ok(0),
-            },
+            (Some(lists), Some(list)) => Ok(lists.pool.list(list)?.get(place - self.before)?),
             _ => Ok(0),
         }
     }

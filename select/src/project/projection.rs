@@ -1,7 +1,7 @@
 //! [`Projection`]: codes and values of a few labels of many series.
 
 use chronoxide_format::view::{BlockView, Keyset};
-use chronoxide_format::{KeyId, SeriesRef, SymbolId};
+use chronoxide_format::{KeyId, SeriesRef};
 
 use super::path::{Cursor, Source};
 use crate::codes::first_not_before;
@@ -48,10 +48,7 @@ impl Projection {
         if code == Self::ABSENT {
             return Ok(None);
         }
-        let Some(symbol) = view.dictionary(key)?.map(|values| values.code_at(code, 0)).transpose()?.flatten() else {
-            return Ok(None);
-        };
-        Ok(view.symbol(SymbolId(symbol))?)
+        Ok(Some(view.symbol(view.dictionary_value(key, code)?)?))
     }
 }
 
@@ -100,7 +97,7 @@ impl Searcher<'_, '_> {
             if open.row_read != Some(open.cursor.row) {
                 for (code, source) in open.row_codes.iter_mut().zip(&open.sources) {
                     if let Source::Row(path) = source {
-                        *code = path.code(open.cursor.row)?.unwrap_or(Projection::ABSENT);
+                        *code = path.code(open.cursor.row)?;
                     }
                 }
                 open.row_read = Some(open.cursor.row);
@@ -108,7 +105,7 @@ impl Searcher<'_, '_> {
             for ((column, source), &code) in columns.iter_mut().zip(&open.sources).zip(&open.row_codes) {
                 let Some(slot) = column.get_mut(position as usize) else { continue };
                 *slot = match source {
-                    Source::Member(path) => path.code(open.cursor.member(place)?)?.unwrap_or(Projection::ABSENT),
+                    Source::Member(path) => path.code(open.cursor.member(place)?)?,
                     _ => code,
                 };
             }

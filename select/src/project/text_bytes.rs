@@ -76,9 +76,7 @@ impl Searcher<'_, '_> {
                     self.limits.check()?;
                 }
                 members.clear();
-                if let Some(list) = pool.list(list)? {
-                    list.push_members(&mut members)?;
-                }
+                pool.list(list)?.push_members(&mut members)?;
                 for member in members.iter().filter_map(|&member| member_rows.get(member as usize)) {
                     let code = if member.code == Projection::ABSENT { code } else { member.code };
                     bytes.add(code, rows.len.saturating_add(rows.count.saturating_mul(member.len)));
@@ -117,12 +115,11 @@ impl Fold for Lengths {
     const EMPTY: Length = Length { len: 0, code: Projection::ABSENT };
 
     fn dictionary(&mut self, view: &BlockView<'_>, key: KeyId) -> Result<Vec<Length>, SelectError> {
-        let name_len = view.key_name(key)?.unwrap_or_default().len() as u64;
+        let name_len = view.key_name(key)?.len() as u64;
         let Some(dictionary) = view.dictionary(key)? else { return Ok(Vec::new()) };
-        let Some(column) = dictionary.column(0)? else { return Ok(Vec::new()) };
+        let column = dictionary.column(0)?;
         let value = |code| {
-            let symbol = dictionary.code(code, &column)?.map(SymbolId);
-            let value = symbol.map(|symbol| view.symbol(symbol)).transpose()?.flatten().unwrap_or_default();
+            let value = view.symbol(SymbolId(dictionary.code(code, &column)?))?;
             let code = if key == self.by { code } else { Projection::ABSENT };
             Ok(Length { len: name_len + value.len() as u64, code })
         };

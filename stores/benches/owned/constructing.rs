@@ -124,7 +124,7 @@ fn bench<T: OwnedBytes>(allocator: &str, block: &[u8], criterion: &mut Criterion
     group.throughput(Throughput::Elements(count.into())).sample_size(20);
     group.bench_function(T::NAME, |bencher| {
         bencher.iter(|| {
-            let symbol = |id| T::copy(view.symbol(SymbolId(id)).expect("sound").expect("in range"));
+            let symbol = |id| T::copy(view.symbol(SymbolId(id)).expect("sound"));
             (0..count).map(symbol).collect::<Vec<T>>()
         });
     });
@@ -145,7 +145,7 @@ pub fn benches(allocator: &str, criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(count.into())).sample_size(20);
     group.bench_function("borrowed", |bencher| {
         bencher.iter(|| {
-            let symbol = |id| view.symbol(SymbolId(id)).expect("sound").expect("in range");
+            let symbol = |id| view.symbol(SymbolId(id)).expect("sound");
             (0..count).map(symbol).collect::<Vec<&[u8]>>()
         });
     });

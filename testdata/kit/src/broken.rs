@@ -570,7 +570,7 @@ fn starts(block: &[u8]) -> Vec<u64> {
     let view = BlockView::open(block).expect("a golden block");
     let mut starts = vec![0];
     for id in 0..view.symbols().count() {
-        let symbol = view.symbol(id.into()).expect("a golden block").expect("a symbol");
+        let symbol = view.symbol(id.into()).expect("a golden block");
         starts.push(starts[starts.len() - 1] + symbol.len() as u64);
     }
     starts

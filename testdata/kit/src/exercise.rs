@@ -100,7 +100,7 @@ impl Reader<'_> {
     fn names(&self) -> Result<()> {
         let view = self.view;
         for id in self.some(view.symbols().count()) {
-            if let Some(symbol) = view.symbol(SymbolId(id))? {
+            if let Ok(symbol) = view.symbol(SymbolId(id)) {
                 let _ = view.lookup_symbol(symbol)?;
             }
         }
@@ -108,7 +108,7 @@ impl Reader<'_> {
         view.lookup_symbol([0xFF; 40])?;
         let _ = view.label_names().take(self.first as usize).filter(Result::is_ok).count();
         for key in self.some(view.key_count()).map(KeyId) {
-            if let Ok(Some(name)) = view.key_name(key) {
+            if let Ok(name) = view.key_name(key) {
                 view.key(name)?;
             }
             let _ = view.cardinality(key);
@@ -127,7 +127,7 @@ impl Reader<'_> {
             let Ok(Some(table)) = view.table(TableId(id)) else { continue };
             let _ = (table.len(), table.is_empty(), table.is_keyset());
             for column in self.some(table.column_count()) {
-                let Ok(Some(column)) = table.column(column) else { continue };
+                let Ok(column) = table.column(column) else { continue };
                 for row in self.some(table.row_count()) {
                     let _ = table.code(row, &column);
                 }
@@ -139,9 +139,9 @@ impl Reader<'_> {
         for id in self.some(view.pool_count()) {
             let Ok(Some(pool)) = view.pool(PoolId(id)) else { continue };
             for number in self.some(pool.list_count()) {
-                let Ok(Some(list)) = pool.list(number) else { continue };
+                let Ok(list) = pool.list(number) else { continue };
                 for place in self.some(list.len()) {
-                    if let Ok(Some(member)) = list.get(place) {
+                    if let Ok(member) = list.get(place) {
                         list.position(member)?;
                     }
                 }

@@ -35,13 +35,13 @@ impl FlatPairs {
     pub fn from_view(view: &BlockView<'_>) -> Self {
         let mut flat = Self::default();
         for id in 0..view.symbols().count() {
-            flat.arena.extend_from_slice(view.symbol(SymbolId(id)).expect("sound").expect("a symbol"));
+            flat.arena.extend_from_slice(view.symbol(SymbolId(id)).expect("sound"));
             flat.symbol_ends.push(flat.arena.len() as u32);
         }
         for series in view.series_iter() {
             for ids in series.expect("sound").label_ids() {
                 let ids = ids.expect("sound");
-                flat.pairs.push((view.key_symbol(ids.key).expect("sound").expect("a key of the block").0, ids.value.0));
+                flat.pairs.push((view.key_symbol(ids.key).expect("sound").0, ids.value.0));
             }
             flat.series_ends.push(flat.pairs.len() as u32);
         }

@@ -129,7 +129,7 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
 
     let tally = searcher.tally(matchers).expect("sound");
     for (key, count) in (0..).map(KeyId).zip(searcher.series_per_key().expect("sound")) {
-        let name = text(view.key_name(key).expect("sound").expect("in range"));
+        let name = text(view.key_name(key).expect("sound"));
         assert_eq!(
             count,
             series.iter().filter(|labels| labels.contains_key(name)).count() as u64,
@@ -310,7 +310,7 @@ fn check_columns(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &S
         }
         let refs: Vec<u32> = ranges.into_iter().flat_map(|range| range.start..range.end.min(count)).collect();
         for ((key, column), counts) in keys.iter().zip(&columns).zip(counts) {
-            let name = text(view.key_name(*key).expect("sound").expect("in range"));
+            let name = text(view.key_name(*key).expect("sound"));
             let values: Vec<&[u8]> =
                 view.label_values(*key).expect("sound").expect("in range").collect::<Result<_, _>>().expect("sound");
             assert_eq!(column.len() as usize, refs.len());

@@ -43,7 +43,7 @@ impl Statistics {
         let mut values = 0;
         for number in 0..block.key_count() {
             let key = KeyId(number);
-            let name = String::from_utf8_lossy(block.key_name(key)?.unwrap_or_default()).into_owned();
+            let name = String::from_utf8_lossy(block.key_name(key)?).into_owned();
             self.name_lens.add(name.len() as u64, 1);
             let cardinality = u64::from(block.cardinality(key)?.unwrap_or_default());
             values += cardinality;

@@ -47,7 +47,7 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
     match call % CALLS {
         0 => {
             let _ = (view.symbol(SymbolId(first)), view.symbols().get(SymbolId(second)));
-            let _ = view.text().map(|text| text.symbol(SymbolId(third)).map(|symbol| symbol.map(str::len)));
+            let _ = view.text().map(|text| text.symbol(SymbolId(third)).map(str::len));
         }
         1 => {
             let key = KeyId(first);
@@ -82,13 +82,13 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
         6 => {
             let Ok(Some(pool)) = view.pool(PoolId(first)) else { return };
             let _ = (pool.table().map(|table| table.row_count()), pool.len());
-            let Ok(Some(list)) = pool.list(second) else { return };
+            let Ok(list) = pool.list(second) else { return };
             let _ = (list.get(third), list.position(fourth));
         }
         7 => {
             let count = view.pool_count().max(1);
             let Ok(Some(pool)) = view.pool(PoolId(first % count)) else { return };
-            let Ok(Some(list)) = pool.list(second % pool.list_count().max(1)) else { return };
+            let Ok(list) = pool.list(second % pool.list_count().max(1)) else { return };
             let _ = (list.get(third), list.position(fourth));
         }
         8 | 9 => {
@@ -138,7 +138,7 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
 
 fn call_table(table: &chronoxide_format::view::Table<'_, '_>, column: u32, row: u32, leaf: u32) {
     let _ = (table.len(), table.is_empty(), table.leaf_count(), table.written_leaf_count());
-    let _ = (table.column(column), table.code_at(row, column), table.code_at(0, column), table.code_at(row, 0));
+    let _ = table.column(column).map(|column| table.code(row, &column));
     let _ = (table.leaf_place(leaf), table.leaf_key(leaf));
 }
 

@@ -149,7 +149,7 @@ impl MutableBlock {
         view.verify().expect("a sound block");
         let mut starts = vec![0];
         for id in 0..view.symbols().count() {
-            let symbol = view.symbol(id.into()).expect("a sound block").expect("a symbol");
+            let symbol = view.symbol(id.into()).expect("a sound block");
             starts.push(starts[starts.len() - 1] + symbol.len() as u64);
         }
         Self { editor: BlockEditor::open(block), starts, is_unpacked: false, are_metrics_unpacked: false }

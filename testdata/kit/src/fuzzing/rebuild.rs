@@ -116,12 +116,12 @@ fn push_inner(view: &BlockView<'_>, builder: &mut BlockBuilder) -> Result<Result
     }
     let text = view.text()?;
     for id in 0..view.symbols().count() {
-        push!(builder.push_symbol(text.symbol(SymbolId(id))?.expect("below their count")));
+        push!(builder.push_symbol(text.symbol(SymbolId(id))?));
     }
     for key in (0..view.key_count()).map(KeyId) {
         let (_, values) = table(&view.dictionary(key)?.expect("a key of the block"))?;
         let values: Vec<SymbolId> = values.into_iter().map(SymbolId).collect();
-        push!(builder.push_key(view.key_symbol(key)?.expect("a key of the block"), &values));
+        push!(builder.push_key(view.key_symbol(key)?, &values));
     }
     let first_keyset = view.table_count() - view.keyset_count();
     for id in view.key_count()..first_keyset {
@@ -147,7 +147,7 @@ fn table(table: &Table<'_, '_>) -> Result<(Vec<Domain>, Vec<u32>)> {
     let mut rows = Vec::new();
     for row in 0..table.row_count() {
         for column in &columns {
-            rows.push(table.code(row, column)?.expect("a row of the table"));
+            rows.push(table.code(row, column)?);
         }
     }
     Ok((columns.iter().map(|column| column.domain).collect(), rows))
