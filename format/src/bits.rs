@@ -9,6 +9,7 @@ use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::STREAM_TAIL;
 use crate::number::{index, length, low32};
+use crate::unpack::Run;
 use crate::{Error, Result, Rule};
 
 /// Returns the number of bits that `n` needs: 0 for 0, 8 for 255, 9 for 256 (spec, section 1).
@@ -122,18 +123,43 @@ impl<'a> Bits<'a> {
         Ok(Window { bytes, start: bit % 8 })
     }
 
-    /// Appends `count` fields of `width` bits each, one behind the other, to `fields`.
+    /// Unpacks one field per item of `out`. Returns false if a sum of base and field may not fit 32 bits; the items of
+    /// `out` are then unspecified.
+    ///
+    /// # Errors
+    /// As [`Bits::get`].
+    pub(crate) fn unpack(&self, run: Run, out: &mut [u32]) -> Result<bool> {
+        self.touch_run(run, length(out.len()))?;
+        Ok(run.unpack(self.bytes, out).is_some())
+    }
+
+    /// Appends `count` fields of `width` bits each, at most 32, one behind the other, to `fields`.
     ///
     /// # Errors
     /// As [`Bits::get`]; nothing is appended then.
-    #[inline]
     pub(crate) fn push_fields(&self, first_bit: u64, width: u32, count: u64, fields: &mut Vec<u32>) -> Result<()> {
-        let window = self.window(first_bit, count.saturating_mul(width.into()))?;
-        let mask = mask(width);
-        // The window covers all of them.
-        let field = |place: u64| low32(window.word(place * u64::from(width)).unwrap_or_default() & mask);
-        fields.extend((0..count).map(field));
-        Ok(())
+        let run = Run { start: first_bit, stride: width, width, base: 0 };
+        // Before space for them is taken: `count` is a claim of the file.
+        self.touch_run(run, count)?;
+        let known = fields.len();
+        fields.resize(known.saturating_add(index(low32(count))), 0);
+        let is_unpacked = run.unpack(self.bytes, fields.get_mut(known..).unwrap_or_default());
+        is_unpacked.ok_or_else(|| {
+            fields.truncate(known);
+            self.outside(first_bit / 8)
+        })
+    }
+
+    /// Checks that the bytes of `count` fields are there, and their chunks. Fields of 0 bits need none.
+    #[inline]
+    fn touch_run(&self, run: Run, count: u64) -> Result<()> {
+        let Some(last) = count.checked_sub(1).filter(|_| run.width > 0) else { return Ok(()) };
+        let last_bit = run.start.saturating_add(last.saturating_mul(run.stride.into()));
+        let (first, end) = (run.start / 8, last_bit / 8 + STREAM_TAIL);
+        if end > length(self.bytes.len()) {
+            return Err(self.outside(last_bit / 8));
+        }
+        self.touch(first, end - first)
     }
 
     /// Returns the 8 bytes from byte `byte` on.

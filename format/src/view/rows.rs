@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::{Column, Table};
-use crate::bits::{Window, mask};
 use crate::error::{Place, corrupt_at};
-use crate::number::{index, low32};
+use crate::number::index;
+use crate::unpack::Run;
 use crate::{Result, Rule};
 
 /// Rows that are unpacked at once, so that their codes stay in the first-level cache.
@@ -44,96 +44,45 @@ impl<'data, 'view> Table<'data, 'view> {
         let start = codes.len();
         codes.resize(start + rows.len() * columns.len(), 0);
         let out = codes.get_mut(start..).unwrap_or_default();
+        let mut read = [0; index(BLOCK_ROWS)];
         let first = rows.clone().step_by(index(BLOCK_ROWS));
         for (first, out) in first.zip(out.chunks_mut(index(BLOCK_ROWS) * columns.len())) {
             let rows = first..rows.end.min(first.saturating_add(BLOCK_ROWS));
             for (number, column) in columns.iter().enumerate() {
-                self.read(
-                    rows.clone(),
-                    column,
-                    &mut Places { codes: out, number, width: columns.len() },
-                    &other(number),
-                )?;
+                self.read_column(rows.clone(), column, &mut read)?;
+                let other = other(number);
+                let codes = out.chunks_exact_mut(columns.len()).filter_map(|row| row.get_mut(number));
+                let mapped = codes.zip(&read).try_for_each(|(out, &code)| {
+                    *out = other(code)?;
+                    Some(())
+                });
+                if mapped.is_none() {
+                    let row = rows.clone().zip(&read).find(|(_, code)| other(**code).is_none());
+                    let row = row.map_or(rows.start, |(row, _)| row);
+                    return Err(corrupt_at(Rule::ColumnCode, Place::Row(self.id, row)));
+                }
             }
         }
         Ok(())
     }
 
     /// Reads the codes of one column into `codes`, one per row. Rows out of range, and rows for which `codes` has no
-    /// room, are skipped. Costs about a nanosecond per row.
+    /// room, are skipped. Costs 0.3 to 1.5 ns per row; least in batches of 256 rows or more.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn read_column(&self, rows: Range<u32>, column: &Column, codes: &mut [u32]) -> Result<()> {
         let rows = rows.start..rows.end.min(self.row_count);
         let codes = codes.get_mut(..rows.len().min(codes.len())).unwrap_or_default();
-        self.read(rows, column, &mut Places { codes, number: 0, width: 1 }, &Some)
-    }
-
-    #[inline(always)]
-    fn read(
-        &self,
-        rows: Range<u32>,
-        column: &Column,
-        out: &mut Places<'_>,
-        other: &impl Fn(u32) -> Option<u32>,
-    ) -> Result<()> {
-        let window = self.window(&rows)?;
-        if read_fields(&window, self.row_bits, column, out, other).is_none() {
-            // The slow way finds the place of the damage.
-            for (row, out) in rows.zip(out.iter()) {
-                let code = self.code(row, column)?;
-                let unknown = || corrupt_at(Rule::ColumnCode, Place::Row(self.id, row));
-                *out = other(code).ok_or_else(unknown)?;
+        let first_row = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
+        let start = first_row + u64::from(column.start_bit);
+        let run = Run { start, stride: self.row_bits, width: column.width, base: column.base };
+        if !self.view.rows.unpack(run, codes)? {
+            // The slow way finds the row whose code does not fit.
+            for (row, code) in rows.zip(codes) {
+                *code = self.code(row, column)?;
             }
         }
         Ok(())
     }
-
-    /// Returns the bits of some rows.
-    fn window(&self, rows: &Range<u32>) -> Result<Window<'data>> {
-        let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
-        let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
-        self.view.rows.window(first_bit, bits)
-    }
-}
-
-/// Destination of a column's codes: item `number` of each row of `width` codes.
-struct Places<'c> {
-    codes: &'c mut [u32],
-    number: usize,
-    width: usize,
-}
-
-impl Places<'_> {
-    #[inline(always)]
-    fn iter(&mut self) -> impl Iterator<Item = &mut u32> {
-        self.codes.chunks_exact_mut(self.width).filter_map(|row| row.get_mut(self.number))
-    }
-}
-
-/// Reads a column of rows of `row_bits` bits each. Returns `None` if a code may not fit.
-#[inline(always)]
-fn read_fields(
-    window: &Window<'_>,
-    row_bits: u32,
-    column: &Column,
-    out: &mut Places<'_>,
-    other: &impl Fn(u32) -> Option<u32>,
-) -> Option<()> {
-    if column.width == 0 {
-        let code = other(column.base)?;
-        out.iter().for_each(|out| *out = code);
-        return Some(());
-    }
-    // Then no sum below wraps around.
-    let mask = u32::try_from(mask(column.width)).ok()?;
-    column.base.checked_add(mask)?;
-    let mut bit = u64::from(column.start_bit);
-    for out in out.iter() {
-        let field = low32(window.word(bit)?) & mask;
-        *out = other(column.base.wrapping_add(field))?;
-        bit += u64::from(row_bits);
-    }
-    Some(())
 }
