@@ -51,9 +51,11 @@ fn assert_lists(pool: &Pool<'_, '_>, row_count: u32, lists: &[Vec<u32>]) -> Resu
             assert_eq!(some, expected.collect::<Vec<u32>>(), "{places:?}");
         }
         for row in 0..row_count + 3 {
-            let expected = expected.binary_search(&row).ok().map(|place| place as u32);
-            assert_eq!(list.position(row)?, expected, "row {row}");
+            let expected = expected.binary_search(&row).map(|place| place as u32).map_err(|place| place as u32);
+            assert_eq!(list.binary_search(row)?, expected, "row {row}");
+            assert_eq!(list.position(row)?, expected.ok(), "row {row}");
         }
+        assert_eq!(list.binary_search(u32::MAX)?, Err(len));
         assert_eq!(list.position(u32::MAX)?, None);
     }
     Ok(())
@@ -119,8 +121,9 @@ fn places_in_a_list_with_wrong_upper_bits_are_in_the_list() {
         let view = BlockView::open(&broken.bytes).unwrap();
         let list = view.pool(PoolId(1)).unwrap().unwrap().list(0).unwrap();
         for row in 0..6 {
-            match list.position(row) {
-                Ok(place) => assert!(place.is_none_or(|place| place < list.len()), "{}: row {row}", broken.name),
+            match list.binary_search(row) {
+                Ok(Ok(place)) => assert!(place < list.len(), "{}: row {row}", broken.name),
+                Ok(Err(before)) => assert!(before <= list.len(), "{}: row {row}", broken.name),
                 Err(error) => assert_eq!(error.rule(), Rule::ListUpper),
             }
         }

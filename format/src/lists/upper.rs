@@ -48,6 +48,19 @@ impl<'a> Upper<'a> {
     pub(crate) fn select_zero(&self, number: u32) -> Option<u64> {
         nth(self.words().map(|(at, word)| (at, !word & self.valid(at))), number)
     }
+
+    /// Returns the number of ones from bit `at` to the next zero or to the end.
+    pub(crate) fn ones_from(&self, at: u64) -> u64 {
+        let mut end = at;
+        while end < self.len {
+            let ones = u64::from(self.word(end).trailing_ones());
+            end += ones;
+            if ones < WORD_BITS {
+                break;
+            }
+        }
+        end - at
+    }
 }
 
 /// Returns the position of set bit number `number`, from 0.
@@ -100,6 +113,8 @@ mod tests {
             for number in 0..=bits.len() {
                 prop_assert_eq!(upper.select_one(number as u32), places(true).nth(number));
                 prop_assert_eq!(upper.select_zero(number as u32), places(false).nth(number));
+                let run = bits.iter().skip(number).take_while(|&&bit| bit).count();
+                prop_assert_eq!(upper.ones_from(length(number)), length(run));
             }
         }
     }

@@ -332,53 +332,69 @@ impl<'data> List<'data, '_> {
         self.view.members.push_fields(first_bit, width, count, members)
     }
 
-    /// Appends the members of a split list in some places.
+    /// Appends the members of a split list in some places: the fields first, all at once, then their upper parts.
     fn push_split(&self, places: Range<u32>, members: &mut Vec<u32>) -> Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let upper = self.upper()?;
+        let width = self.coding.low_width;
+        let first_bit = self.first_bit + u64::from(places.start) * u64::from(width);
+        let known = members.len();
+        self.view.members.push_fields(first_bit, width, places.len().try_into().unwrap_or(0), members)?;
+        let mut fields = members.get_mut(known..).unwrap_or_default().iter_mut();
         let mut place = 0;
-        for (at, mut word) in self.upper()?.words() {
+        for (at, mut word) in upper.words() {
             if place + word.count_ones() <= places.start {
                 place += word.count_ones();
                 continue;
             }
-            while word != 0 && place < places.end {
+            while word != 0 {
                 if place >= places.start {
+                    let Some(field) = fields.next() else { return Ok(()) };
                     let one = at + u64::from(word.trailing_zeros());
-                    members.push(self.joined(one.saturating_sub(place.into()), self.field(place)?));
+                    *field = self.joined(one.saturating_sub(place.into()), u64::from(*field));
                 }
                 place += 1;
                 word &= word - 1;
-            }
-            if place >= places.end {
-                return Ok(());
             }
         }
         if place < places.end { Err(self.wrong_upper_bits()) } else { Ok(()) }
     }
 
-    /// Returns the position of a row in the list, or `None` if it is not there. Costs a binary search; in a split list
-    /// two counts of upper bits, and a binary search among the members with the same upper part.
+    /// Returns the position of a row in the list, or `None` if it is not there; costs as [`List::binary_search`].
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn position(&self, row: u32) -> Result<Option<u32>> {
+        Ok(self.binary_search(row)?.ok())
+    }
+
+    /// Returns the position of a row in the list or, as an error, the number of members before it, like the function
+    /// of slices. In a split list it costs a count of upper bits, and a binary search among the members with the same
+    /// upper part.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn binary_search(&self, row: u32) -> Result<std::result::Result<u32, u32>> {
         if !self.coding.is_split() {
-            return Ok(binary_search(self.len, |place| Ok(self.get(place)?.cmp(&row)))?.ok());
+            return binary_search(self.len, |place| Ok(self.get(place)?.cmp(&row)));
         }
         let upper_part = row.checked_shr(self.coding.low_width).unwrap_or(0);
         if upper_part > self.coding.max_upper {
-            return Ok(None);
+            return Ok(Err(self.len));
         }
         // Members with this upper part are the ones between two zeros.
         let upper = self.upper()?;
-        let ones_before = |zero: u32| Some(low32(upper.select_zero(zero)?) - zero);
-        let first = match upper_part.checked_sub(1) {
-            Some(zero) => ones_before(zero).ok_or_else(|| self.wrong_upper_bits())?,
+        let start = match upper_part.checked_sub(1) {
+            Some(zero) => upper.select_zero(zero).ok_or_else(|| self.wrong_upper_bits())? + 1,
             None => 0,
         };
-        let end = ones_before(upper_part).unwrap_or(self.len).min(self.len);
+        // Both ends are the same for a damaged list with too many ones.
+        let first = low32(start).saturating_sub(upper_part).min(self.len);
+        let count = low32(upper.ones_from(start)).min(self.len - first);
         let low = u64::from(row) & mask(self.coding.low_width);
-        let found =
-            binary_search(end.saturating_sub(first), |place| Ok(self.field(first.saturating_add(place))?.cmp(&low)))?;
-        Ok(found.ok().map(|place| first + place))
+        let found = binary_search(count, |place| Ok(self.field(first.saturating_add(place))?.cmp(&low)))?;
+        Ok(found.map(|place| first + place).map_err(|place| first + place))
     }
 }
