@@ -5,14 +5,11 @@ use std::ops::Range;
 
 use chronoxide_format::view::{List, Pool};
 
-use crate::codes::first_not_before;
+use crate::SelectError;
 use crate::row_set::RowSet;
-use crate::{Ranges, SelectError};
 
-/// Maximum number of ranges that are searched in a long list; over more, all its members are read.
-const FEW_RANGES: usize = 4;
-/// Maximum length of a list that is read faster than searched.
-const SHORT_LIST: u32 = 64;
+/// Members of a list that are read in the time that a search for one takes.
+const MEMBERS_PER_SEARCH: usize = 8;
 
 /// A set of members, and where they are in each list of a pool.
 ///
@@ -24,21 +21,40 @@ pub(crate) struct Members {
 }
 
 /// The lists of a pool that were searched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct SearchedLists {
     /// For each list of the pool, its number in `found` plus one; 0 if it was not searched yet.
     numbers: Vec<u32>,
-    found: Vec<Places>,
+    found: Vec<Found>,
+    /// Places of all lists, list by list. One vector per list would be an allocation for each of thousands.
+    places: Vec<Range<u32>>,
     /// Members of a list, to be reused.
     buffer: Vec<u32>,
 }
 
+/// A list that was searched.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Number of all members of the list.
+    len: u32,
+    /// Its range of `SearchedLists::places`.
+    start: usize,
+    end: usize,
+}
+
 /// Places of selected members in a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places<'a> {
     /// Number of all members of the list.
     pub len: u32,
-    pub places: Ranges,
+    /// Sorted, disjoint ranges.
+    pub ranges: &'a [Range<u32>],
+}
+
+impl Places<'_> {
+    pub(crate) fn count(&self) -> u32 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
 }
 
 impl Members {
@@ -47,7 +63,7 @@ impl Members {
         set.prepare(pool.member_count().into());
         // Zeroed memory is not touched before it is used: large pools cost no more than what a query asks of them.
         let numbers = vec![0; pool.list_count() as usize];
-        Self { set, lists: RefCell::new(SearchedLists { numbers, found: Vec::new(), buffer: Vec::new() }) }
+        Self { set, lists: RefCell::new(SearchedLists { numbers, ..SearchedLists::default() }) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -68,21 +84,23 @@ impl Members {
         &self,
         pool: &Pool<'_, '_>,
         lists: &[u32],
-        mut each: impl FnMut(&Places) -> Result<(), SelectError>,
+        mut each: impl FnMut(Places<'_>) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
-        let SearchedLists { numbers, found, buffer } = &mut *self.lists.borrow_mut();
+        let SearchedLists { numbers, found, places, buffer } = &mut *self.lists.borrow_mut();
         for &list in lists {
             let Some(number) = numbers.get_mut(list as usize) else {
                 // Only a damaged block has such a list.
-                each(&Places::default())?;
+                each(Places::default())?;
                 continue;
             };
             if *number == 0 {
-                found.push(search(pool, list, &self.set, buffer)?);
+                let start = places.len();
+                let len = search(pool, list, &self.set, buffer, places)?;
+                found.push(Found { len, start, end: places.len() });
                 *number = found.len() as u32;
             }
-            if let Some(places) = found.get(*number as usize - 1) {
-                each(places)?;
+            if let Some(&Found { len, start, end }) = found.get(*number as usize - 1) {
+                each(Places { len, ranges: places.get(start..end).unwrap_or_default() })?;
             }
         }
         Ok(())
@@ -92,43 +110,62 @@ impl Members {
     pub(crate) fn count(&self, pool: &Pool<'_, '_>, list: u32) -> Result<u32, SelectError> {
         let mut count = 0;
         self.for_each(pool, &[list], |places| {
-            count = places.places.count();
+            count = places.count();
             Ok(())
         })?;
         Ok(count)
     }
 }
 
-/// Finds the members of a set in a list, whose members increase.
-fn search(pool: &Pool<'_, '_>, list: u32, set: &RowSet, buffer: &mut Vec<u32>) -> Result<Places, SelectError> {
+/// Finds the members of a set in a list, whose members increase. Appends their places, and returns the length of the
+/// list.
+fn search(
+    pool: &Pool<'_, '_>,
+    list: u32,
+    set: &RowSet,
+    buffer: &mut Vec<u32>,
+    places: &mut Vec<Range<u32>>,
+) -> Result<u32, SelectError> {
     let list = pool.list(list)?;
-    let (len, ranges) = (list.len(), set.ranges().as_slice());
-    if ranges.len() <= FEW_RANGES && len > SHORT_LIST {
-        return Ok(Places { len, places: search_long(&list, ranges)? });
+    let ranges = set.ranges().as_slice();
+    if ranges.len() * MEMBERS_PER_SEARCH <= list.len() as usize {
+        push_found(&list, ranges, places)?;
+        return Ok(list.len());
     }
     buffer.clear();
     list.push_members(buffer)?;
-    let places = if ranges.len() <= FEW_RANGES {
-        set.positions_in(buffer)
-    } else {
-        let kept = (0..).zip(&*buffer).filter(|(_, member)| set.contains(**member));
-        kept.map(|(place, _)| place..place + 1).collect()
-    };
-    Ok(Places { len, places })
-}
-
-fn search_long(list: &List<'_, '_>, ranges: &[Range<u32>]) -> Result<Ranges, SelectError> {
-    let mut places = Ranges::default();
-    let mut from = 0;
-    for range in ranges {
-        let start = first_place(list, from, range.start)?;
-        from = first_place(list, start, range.end)?;
-        places.push(start..from);
+    let mut start = None;
+    for (place, &member) in (0..).zip(&*buffer) {
+        match (start, set.contains(member)) {
+            (None, true) => start = Some(place),
+            (Some(from), false) => {
+                places.push(from..place);
+                start = None;
+            }
+            _ => {}
+        }
     }
-    Ok(places)
+    places.extend(start.map(|from| from..list.len()));
+    Ok(list.len())
 }
 
-/// Returns the first place from `from` on whose member is at least `member`.
-fn first_place(list: &List<'_, '_>, from: u32, member: u32) -> Result<u32, SelectError> {
-    first_not_before(from..list.len(), |place| Ok(list.get(place)? < member))
+/// Appends the places of the members in some ranges, by searches.
+fn push_found(list: &List<'_, '_>, ranges: &[Range<u32>], places: &mut Vec<Range<u32>>) -> Result<(), SelectError> {
+    let mut last_end = 0;
+    for range in ranges {
+        let found = list.binary_search(range.start)?;
+        let (Ok(start) | Err(start)) = found;
+        let end = if range.end - range.start == 1 {
+            start + u32::from(found.is_ok())
+        } else {
+            let (Ok(end) | Err(end)) = list.binary_search(range.end)?;
+            end
+        };
+        // The places of a damaged list may not increase.
+        if last_end <= start && start < end {
+            places.push(start..end);
+            last_end = end;
+        }
+    }
+    Ok(())
 }

@@ -59,7 +59,7 @@ impl<'data, 'view> Part<'data, 'view> {
             for rows in self.rows.as_slice() {
                 self.for_each_batch(&lists, rows, limits, |batch| {
                     members.for_each(&lists.pool, batch, |places| {
-                        count += u64::from(places.places.count());
+                        count += u64::from(places.count());
                         Ok(())
                     })
                 })?;
@@ -103,7 +103,7 @@ impl<'data, 'view> Part<'data, 'view> {
                 row = batch.end;
                 self.for_each_batch(&lists, &batch, limits, |batch| {
                     members.for_each(&lists.pool, batch, |places| {
-                        for range in places.places.as_slice() {
+                        for range in places.ranges {
                             let [from, to] = [range.start, range.end].map(|place| before.saturating_add(place));
                             refs.push(first.saturating_add(from).min(end)..first.saturating_add(to).min(end))?;
                         }
@@ -127,7 +127,7 @@ impl<'data, 'view> Part<'data, 'view> {
             let mut row = rows.start;
             self.for_each_batch(&lists, rows, limits, |batch| {
                 members.for_each(&lists.pool, batch, |places| {
-                    if !places.places.is_empty() {
+                    if !places.ranges.is_empty() {
                         kept.push(row..row + 1);
                     }
                     row += 1;
