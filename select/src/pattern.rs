@@ -273,6 +273,40 @@ mod tests {
     }
 
     #[test]
+    fn folds_may_change_the_length_of_a_literal() {
+        // The Kelvin sign folds to `k` and takes 3 bytes, the long s folds to `s` and takes 2.
+        let folds: Vec<String> =
+            ["K", "k", "\u{212a}"].iter().flat_map(|k| ["S", "s", "\u{17f}"].map(|s| format!("{k}{s}"))).collect();
+        let sorted = |all: &[String]| {
+            let mut all: Vec<Vec<u8>> = all.iter().map(|one| one.clone().into_bytes()).collect();
+            all.sort_unstable();
+            all
+        };
+        let dashed: Vec<String> = folds.iter().map(|fold| format!("{fold}-")).collect();
+        assert_eq!(pattern("(?i)ks").candidates(), &Candidates::Values(sorted(&folds)));
+        assert_eq!(pattern("(?i)ks-.*").candidates(), &Candidates::Prefixes(sorted(&dashed)));
+        for text in ["(?i)ks", "(?i)KS", "(?i)\u{212a}\u{17f}"] {
+            for fold in &folds {
+                for (suffix, end) in [("", ""), (".*", "-\u{17f}1"), ("-[0-9]+", "-12"), ("|b", "")] {
+                    let (pattern, value) = (pattern(&format!("{text}{suffix}")), format!("{fold}{end}"));
+                    assert!(is_found(&pattern, &value) && pattern.is_match(&value), "{text}{suffix} {value}");
+                    let other = format!("{fold}x{end}x");
+                    assert_eq!(is_found(&pattern, &other), pattern.is_match(&other), "{text}{suffix} {other}");
+                }
+                for (pattern, value) in
+                    [(format!(".*{text}.*"), format!("a{fold}b")), (format!(".*{text}"), format!("a{fold}"))]
+                {
+                    assert!(is_found(&self::pattern(&pattern), &value), "{pattern} {value}");
+                }
+            }
+        }
+        // `ß` has a capital of 3 bytes, and does not fold to `ss`, neither in RE2.
+        for (value, expected) in [("ß", true), ("ẞ", true), ("ss", false), ("SS", false)] {
+            assert_eq!(is_found(&pattern("(?i)ß"), value), expected, "{value}");
+        }
+    }
+
+    #[test]
     fn simple_patterns_need_no_automaton() {
         let test = |text: &str| format!("{:?}", pattern(text).test);
         for (text, expected) in [
