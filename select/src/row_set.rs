@@ -1,8 +1,8 @@
 //! [`RowSet`]: rows of a table, or codes of a dictionary, with fast membership; and the rows whose code is in a set.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use bitvec::vec::BitVec;
 use chronoxide_format::view::{Column, Table};
 
 use crate::codes::{each_batch, first_not_before};
@@ -18,8 +18,8 @@ const FEW_RANGES: usize = 4;
 pub(crate) struct RowSet {
     ranges: Ranges,
     row_count: u32,
-    /// One bit per row, made when many rows are tested.
-    bits: OnceLock<BitVec>,
+    /// One bit per row, made when many rows are tested. Plain words: the test is the innermost step of each query.
+    bits: OnceLock<Box<[u64]>>,
 }
 
 impl RowSet {
@@ -47,7 +47,7 @@ impl RowSet {
     #[inline]
     pub(crate) fn contains(&self, row: u32) -> bool {
         match self.bits.get() {
-            Some(bits) => bits.get(row as usize).is_some_and(|bit| *bit),
+            Some(words) => words.get((row / 64) as usize).is_some_and(|word| word >> (row % 64) & 1 == 1),
             None => self.ranges.contains(row),
         }
     }
@@ -81,16 +81,25 @@ impl RowSet {
     pub(crate) fn prepare(&self, count: u64) {
         if self.ranges.as_slice().len() > FEW_RANGES && count * 8 > u64::from(self.row_count) / 64 {
             self.bits.get_or_init(|| {
-                let mut bits = BitVec::repeat(false, self.row_count as usize);
+                let mut words = vec![0; self.row_count.div_ceil(64) as usize];
                 for range in self.ranges.as_slice() {
-                    let end = range.end.min(self.row_count) as usize;
-                    if let Some(bits) = bits.get_mut((range.start as usize).min(end)..end) {
-                        bits.fill(true);
-                    }
+                    set_bits(&mut words, range.start..range.end.min(self.row_count));
                 }
-                bits
+                words.into()
             });
         }
+    }
+}
+
+/// Sets the bits of a range, word by word. Words that do not exist are skipped.
+fn set_bits(words: &mut [u64], range: Range<u32>) {
+    let mut bit = range.start;
+    while bit < range.end {
+        let count = (64 - bit % 64).min(range.end - bit);
+        if let Some(word) = words.get_mut((bit / 64) as usize) {
+            *word |= (u64::MAX >> (64 - count)) << (bit % 64);
+        }
+        bit += count;
     }
 }
 
@@ -218,5 +227,35 @@ fn push_kept(kept: &mut Ranges, first: u32, codes: &[u32], keep: Keep, is_member
     }
     if let Some(from) = start {
         kept.push(from..end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitvec::vec::BitVec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The reference is a bitmap of the crate `bitvec`.
+        #[test]
+        fn rows_of_a_bitmap_are_those_of_the_ranges(
+            bounds in prop::collection::btree_set(0_u32..400, 0..60),
+            row_count in 1_u32..400,
+        ) {
+            let bounds: Vec<u32> = bounds.into_iter().collect();
+            let ranges: Ranges = bounds.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
+            let mut expected = BitVec::<u64>::repeat(false, 500);
+            ranges.iter().filter(|&row| row < row_count).for_each(|row| expected.set(row as usize, true));
+            let set = RowSet::new(ranges.intersection(&Ranges::up_to(row_count)), row_count);
+            let check = || (0..500).all(|row| set.contains(row) == expected[row as usize]);
+            prop_assert!(check(), "by ranges");
+            set.prepare(u64::from(u32::MAX));
+            prop_assert_eq!(set.bits.get().is_some(), set.ranges.as_slice().len() > FEW_RANGES);
+            prop_assert!(check(), "by bits");
+        }
     }
 }
