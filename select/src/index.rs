@@ -1,11 +1,12 @@
 //! [`Index`]: the column that holds each label key in each table.
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::layout::{MAX_DEPTH, MAX_LABELS};
 use chronoxide_format::view::{BlockView, Domain};
-use chronoxide_format::{Error, KeyId, Rule, TableId};
+use chronoxide_format::{Error, KeyId, Rule, SeriesRef, TableId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::SelectError;
@@ -23,7 +24,7 @@ const MAX_SHORT_MAP: u32 = 256;
 ///
 /// A block stores keys per keyset. A query asks the other way round: which keysets have this key? The index is made
 /// from the catalogue, the names of keys and the rows of short maps. It takes 8 bytes per key of each keyset and inner
-/// table, some 30 per keyset, and nothing per series. It borrows nothing, so that it can be kept beside the block. An
+/// table, some 35 per keyset, and nothing per series. It borrows nothing, so that it can be kept beside the block. An
 /// index of another block gives wrong results or errors.
 #[derive(Clone, Debug)]
 pub struct Index {
@@ -43,6 +44,8 @@ pub struct Index {
     users: Vec<KeysetColumn>,
     /// Keysets in the order of the hashes of their keys.
     keysets: Vec<KeysetKeys>,
+    /// End of the series of each keyset.
+    series_ends: Vec<u32>,
     /// Keys by name.
     names: HashTable<KeyId>,
     hasher: DefaultHashBuilder,
@@ -201,6 +204,7 @@ impl Index {
         let (starts, uses) = grouped(key_count, &uses);
         let (user_starts, users) = grouped(first_keyset, &users);
         keysets.sort_unstable();
+        let series_ends = series_ends(view)?;
         let hasher = DefaultHashBuilder::default();
         let mut names = HashTable::with_capacity(key_count as usize);
         let mut name_bytes = 0;
@@ -223,6 +227,7 @@ impl Index {
             user_starts,
             users,
             keysets,
+            series_ends,
             names,
             hasher,
             key_count,
@@ -256,7 +261,7 @@ impl Index {
 
     /// Returns the codes of a map with few rows, in order; `None` for any other table.
     pub(crate) fn short_map(&self, table: u32) -> Option<&[u32]> {
-        let inner = table.checked_sub(self.key_count)? as usize;
+        let inner = self.inner_number(table)?;
         let end = *self.map_ends.get(inner)?;
         let start = inner.checked_sub(1).map_or(0, |before| self.map_ends[before]);
         (start < end).then(|| &self.map_codes[start as usize..end as usize])
@@ -284,12 +289,15 @@ impl Index {
         self.split_uses(key).0.iter().map(|one| (one.table, &self.columns[one.column as usize]))
     }
 
-    /// Returns the position of a table in [`Index::inner_tables_with`] and its column, or `None` if it does not have
-    /// the key. Costs a binary search.
-    pub(crate) fn inner_table_with(&self, key: KeyId, table: u32) -> Option<(usize, &IndexedColumn)> {
-        let (uses, _) = self.split_uses(key);
-        let position = uses.binary_search_by_key(&table, |one| one.table).ok()?;
-        Some((position, &self.columns[uses[position].column as usize]))
+    /// Returns the number of inner tables: neither dictionaries nor tables of keysets.
+    pub(crate) fn inner_table_count(&self) -> usize {
+        self.map_ends.len()
+    }
+
+    /// Returns the number of a table among the inner tables; `None` for a dictionary.
+    #[inline]
+    pub(crate) fn inner_number(&self, table: u32) -> Option<usize> {
+        table.checked_sub(self.key_count).map(|inner| inner as usize)
     }
 
     /// Returns the keysets whose table has a column that leads to a table, in order, each with that column.
@@ -366,6 +374,18 @@ impl Index {
         Some(&self.columns[one.column as usize])
     }
 
+    /// Returns the series of a keyset; none if it is out of range.
+    pub(crate) fn series_of(&self, keyset: u32) -> Range<u32> {
+        let keyset = keyset as usize;
+        let end = self.series_ends.get(keyset).copied().unwrap_or_default();
+        keyset.checked_sub(1).and_then(|before| self.series_ends.get(before)).copied().unwrap_or_default().min(end)..end
+    }
+
+    /// Returns the first keyset with a series from `series` on.
+    pub(crate) fn keyset_from(&self, series: SeriesRef) -> u32 {
+        self.series_ends.partition_point(|&end| end <= series.0) as u32
+    }
+
     /// Returns the table of a keyset.
     pub(crate) fn keyset_table(&self, keyset: u32) -> TableId {
         TableId(self.first_keyset.saturating_add(keyset))
@@ -386,7 +406,21 @@ impl Index {
             + self.keysets.capacity() * size_of::<KeysetKeys>()
             + self.names.allocation_size()
             + (self.map_codes.capacity() + self.map_ends.capacity() + self.user_starts.capacity()) * size_of::<u32>()
+            + self.series_ends.capacity() * size_of::<u32>()
     }
+}
+
+/// Returns the end of the series of each keyset.
+fn series_ends(view: &BlockView<'_>) -> Result<Vec<u32>, Error> {
+    let mut ends: Vec<u32> = Vec::with_capacity(view.keyset_count() as usize);
+    for (end, keyset) in view.keyset_ends().zip(0..) {
+        let end = end?.0;
+        if ends.last() > Some(&end) {
+            return Err(damaged(Rule::KeysetSeries, Place::Keyset(keyset)));
+        }
+        ends.push(end);
+    }
+    Ok(ends)
 }
 
 /// Groups items by number, and keeps their order within a group. Returns the first item of each of `count` groups with

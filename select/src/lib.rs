@@ -98,6 +98,7 @@
 //! | `collector` | refs of selected series while they are found |
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
 //! | `condition` | matchers as codes of a dictionary |
+//! | `evaluation` | conditions on their way from dictionaries up to keysets |
 //! | `row_set` | rows of a table whose code is in a set |
 //! | `codes` | codes of columns, read in batches, and binary searches |
 //! | `values` | values of a label |
@@ -117,6 +118,7 @@ mod collector;
 mod columns;
 mod condition;
 mod error;
+mod evaluation;
 mod find;
 mod find_many;
 mod index;

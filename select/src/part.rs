@@ -1,20 +1,61 @@
-//! [`Part`]: the selected series of one keyset.
+//! [`Part`] and [`Selected`]: the selected series of one keyset.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use chronoxide_format::view::{Column, Keyset, Pool};
+use chronoxide_format::view::{BlockView, Column, Keyset, Pool};
 
 use crate::codes::each_batch;
 use crate::collector::Collector;
 use crate::members::Members;
-use crate::{Limits, Ranges, SelectError};
+use crate::{Index, Limits, Ranges, SelectError};
 
 /// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
 const NEAR_ROWS: u32 = 12;
 /// Rows with lists that are read before a collector is asked if it is full.
-const ROWS_BETWEEN_CHECKS: u32 = 16;
+const ROWS_BETWEEN_CHECKS: u32 = 128;
+
+/// Selected series of a keyset.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "moved once per keyset; a box would be an allocation for each")]
+pub(crate) enum Selected<'data, 'view> {
+    /// All series of the keyset with this number. Refs and counts of them need no keyset to be opened.
+    Keyset(u32),
+    Part(Part<'data, 'view>),
+}
+
+impl<'data, 'view> Selected<'data, 'view> {
+    /// Returns the part, for which a whole keyset is opened; `None` if the keyset is out of range.
+    pub(crate) fn into_part(self, view: &'view BlockView<'data>) -> Result<Option<Part<'data, 'view>>, SelectError> {
+        let keyset = match self {
+            Self::Part(part) => return Ok(Some(part)),
+            Self::Keyset(number) => view.keyset(number)?,
+        };
+        Ok(keyset.map(|keyset| Part { keyset, rows: Ranges::up_to(keyset.table().row_count()), members: None }))
+    }
+
+    /// Returns the number of series. Each list is counted once, however many rows end in it.
+    pub(crate) fn count(&self, index: &Index, limits: &Limits<'_>) -> Result<u64, SelectError> {
+        match self {
+            Self::Keyset(number) => Ok(index.series_of(*number).len() as u64),
+            Self::Part(part) => part.count(limits),
+        }
+    }
+
+    /// Collects the refs of the series, in order, until the collector is full.
+    pub(crate) fn collect_refs(
+        &self,
+        index: &Index,
+        refs: &mut Collector<'_>,
+        limits: &Limits<'_>,
+    ) -> Result<(), SelectError> {
+        match self {
+            Self::Keyset(number) => refs.push(index.series_of(*number)),
+            Self::Part(part) => part.collect_refs(refs, limits),
+        }
+    }
+}
 
 /// The selected series of one keyset: some rows of its table, and of each row's list the members in a set.
 #[derive(Debug)]
@@ -48,7 +89,7 @@ impl<'data, 'view> Part<'data, 'view> {
         self.members.is_none() && self.rows.has_all(self.keyset.table().row_count())
     }
 
-    /// Returns the number of series. Each list is counted once, however many rows end in it.
+    /// Returns the number of series.
     pub(crate) fn count(&self, limits: &Limits<'_>) -> Result<u64, SelectError> {
         if self.is_whole() {
             return Ok(self.keyset.series_count().into());
@@ -74,8 +115,8 @@ impl<'data, 'view> Part<'data, 'view> {
         Ok(count)
     }
 
-    /// Collects the refs of the series, in order, until the collector is full.
-    pub(crate) fn collect_refs(&self, refs: &mut Collector<'_>, limits: &Limits<'_>) -> Result<(), SelectError> {
+    /// Collects the refs of the series.
+    fn collect_refs(&self, refs: &mut Collector<'_>, limits: &Limits<'_>) -> Result<(), SelectError> {
         let first = self.keyset.first().0;
         let end = first.saturating_add(self.keyset.series_count());
         // A damaged block may count more series in lists than in keysets.

@@ -462,6 +462,13 @@ impl<'data> BlockView<'data> {
         (keyset < self.keyset_count()).then(|| Keyset::open(self, keyset)).transpose()
     }
 
+    /// Returns the end of the series of each keyset, in order: the number of series up to it. Costs a fraction of
+    /// opening the keysets. After an error the iterator ends.
+    #[must_use]
+    pub fn keyset_ends(&self) -> impl FusedIterator<Item = Result<SeriesRef>> {
+        until_error(self.keyset_count(), |keyset| Ok(SeriesRef(crate::number::low32(self.keyset_record(keyset)?[0]))))
+    }
+
     /// Returns the table of keyset `keyset`, which the block must have.
     pub(crate) fn keyset_table(&self, keyset: u32) -> Result<Table<'data, '_>> {
         Table::open(self, self.frame.catalogue.inner_end().saturating_add(keyset))
