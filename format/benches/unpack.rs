@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p chronoxide-format --bench unpack`. Lengths are in fields. Each pass unpacks 16,384 fields, 256 at a
 //! time, as scans of a table do: `contiguous` are fields one behind the other, `rows` are fields of 12 bits in rows of
-//! so many bits.
+//! this number of bits.
 
 use std::hint::black_box;
 

@@ -92,7 +92,7 @@ impl<'a> Bits<'a> {
     /// As [`Bits::get`].
     #[inline(always)]
     pub(crate) fn word(&self, bit: u64) -> Result<u64> {
-        let word = self.load(bit / 8)?;
+        let Some(word) = self.load(bit / 8) else { return Err(self.outside(bit / 8)) };
         self.touch(bit / 8, 8)?;
         Ok(word >> (bit % 8))
     }
@@ -102,7 +102,7 @@ impl<'a> Bits<'a> {
     #[inline(always)]
     pub(crate) fn words(&self, first: u64, second: u64) -> Result<(u64, u64)> {
         let (from, to) = (first / 8, second / 8);
-        let (low, high) = (self.load(from)?, self.load(to)?);
+        let (Some(low), Some(high)) = (self.load(from), self.load(to)) else { return Err(self.outside(to)) };
         self.touch(from, to.saturating_sub(from) + 8)?;
         Ok((low >> (first % 8), high >> (second % 8)))
     }
@@ -162,14 +162,11 @@ impl<'a> Bits<'a> {
         self.touch(first, end - first)
     }
 
-    /// Returns the 8 bytes from byte `byte` on.
+    /// Returns the 8 bytes from byte `byte` on, or `None` if they are not all there.
     #[inline(always)]
-    fn load(&self, byte: u64) -> Result<u64> {
-        let word = usize::try_from(byte).ok().and_then(|start| self.bytes.get(start..)?.first_chunk());
-        match word {
-            Some(word) => Ok(u64::from_le_bytes(*word)),
-            None => Err(self.outside(byte)),
-        }
+    fn load(&self, byte: u64) -> Option<u64> {
+        let word = self.bytes.get(usize::try_from(byte).ok()?..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*word))
     }
 
     #[cold]

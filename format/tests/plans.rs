@@ -214,7 +214,7 @@ fn names_values_and_symbols(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
     assert_eq!((view.lookup_symbol(b""), view.lookup_symbol([0xFF])), (Ok(None), Ok(None)));
 }
 
-/// A walk keeps the places in five tables. Leaves of eight tables take turns here, of which two pairs are nested.
+/// A walk keeps the places in five tables. Leaves of eight tables take turns here, and two pairs of tables are nested.
 #[test]
 fn labels_of_more_tables_than_a_walk_keeps_open_are_in_order() {
     let mut random = Random::new(7);

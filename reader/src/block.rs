@@ -102,7 +102,9 @@ impl Block {
     }
 
     /// Like [`Block::map`], but does not decode a packed arena. Checks its form, which costs a look at each 128 KiB of
-    /// it. Until [`Block::unpack`], views have counts, codes and meta, and give [`ErrorKind::PackedArena`](chronoxide_format::ErrorKind::PackedArena) for symbols.
+    /// it. Until [`Block::unpack`], views have counts, codes and meta, and give [`PackedArena`] for symbols.
+    ///
+    /// [`PackedArena`]: chronoxide_format::ErrorKind::PackedArena
     ///
     /// Use it for blocks that may not all be read, or to [check](crate::check_archives) the length of their
     /// arenas against a limit first: a small file can have an arena that is 256 times as long.

@@ -1,8 +1,8 @@
 //! [`FieldCache`]: where the codes of the labels of a keyset are stored, cached for several keysets.
 
 use super::values::ValueCache;
-use super::walk::{Codes, LabelWalk, Leaf, Map, Step, code};
-use super::{Domain, Keyset, Label, Table};
+use super::walk::{Codes, LabelWalk, Map, Visitor, code};
+use super::{Column, Domain, Keyset, Label, Table};
 use crate::bits::mask;
 use crate::error::{Place, corrupt};
 use crate::{KeyId, Result, Rule};
@@ -25,6 +25,8 @@ pub(super) struct FieldCache {
     fields: Store<Field, CACHED_FIELDS>,
     parts: Store<Part, CACHED_PARTS>,
     maps: Store<Map, CACHED_MAPS>,
+    /// First field of the keyset that is added.
+    first_field: usize,
 }
 
 /// Items of several keysets, one after the other.
@@ -122,6 +124,7 @@ impl FieldCache {
             fields: Store { items: [FIELD; CACHED_FIELDS], len: 0, is_full: false },
             parts: Store { items: [PART; CACHED_PARTS], len: 0, is_full: false },
             maps: Store { items: [Map::NONE; CACHED_MAPS], len: 0, is_full: false },
+            first_field: 0,
         }
     }
 
@@ -138,6 +141,7 @@ impl FieldCache {
     /// `Corrupt` if the catalogue is damaged.
     pub(super) fn add(&mut self, keyset: &Keyset<'_, '_>, label_count: u32) -> Result<Option<Parts>> {
         let before = (self.fields.len, self.parts.len, self.maps.len);
+        self.first_field = before.0;
         let added = self.push_keyset(keyset.table(), label_count);
         let is_full = self.fields.is_full || self.parts.is_full || self.maps.is_full;
         if added.is_err() || is_full {
@@ -147,34 +151,13 @@ impl FieldCache {
             return added.map(|()| None);
         }
         self.order_fields(before.0, before.1);
-        // There is room for fewer parts than that.
-        let place = |place: usize| u16::try_from(place).unwrap_or(u16::MAX);
-        Ok(Some(Parts { start: place(before.1), end: place(self.parts.len) }))
+        Ok(Some(Parts { start: narrow(before.1), end: narrow(self.parts.len) }))
     }
 
     fn push_keyset(&mut self, table: Table<'_, '_>, label_count: u32) -> Result<()> {
-        let Self { fields, parts, maps } = self;
-        let root = parts.push(Part::new(Source::Row, false, &table));
+        let root = self.parts.push(Part::new(Source::Row, false, &table));
         let mut walk = LabelWalk::new(table, root, 0, label_count);
-        let mut label = 0;
-        while let Some(leaf) = walk.next(|step| push_part(parts, &step))? {
-            let map = match leaf.codes {
-                Codes::Values => NO_MAP,
-                Codes::Row => NO_COLUMN,
-                Codes::Mapped(map) => u8::try_from(maps.push(map)).unwrap_or(NO_MAP),
-            };
-            // Offsets in a row and places of labels fit 16 bits, and so do the parts that fit. Larger keys do not.
-            let Ok(key) = u16::try_from(leaf.key.0) else {
-                fields.is_full = true;
-                return Ok(());
-            };
-            let Leaf { row: part, column, .. } = leaf;
-            let narrow = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
-            let part = u16::try_from(part).unwrap_or(u16::MAX);
-            let (start_bit, width) = (narrow(column.start_bit), u8::try_from(column.width).unwrap_or(u8::MAX));
-            fields.push(Field { base: column.base, key, start_bit, label, part, width, map });
-            label += 1;
-        }
+        while walk.next(self)?.is_some() {}
         Ok(())
     }
 
@@ -183,7 +166,7 @@ impl FieldCache {
         let Self { fields, parts, .. } = self;
         let fields = fields.items.get_mut(first_field..fields.len).unwrap_or_default();
         fields.sort_unstable_by_key(|field| (field.part, field.width == 0, field.label));
-        let mut end = u16::try_from(first_field).unwrap_or(u16::MAX);
+        let mut end = narrow(first_field);
         let mut rest = &*fields;
         for (number, part) in parts.items.iter_mut().take(parts.len).enumerate().skip(first_part) {
             let own = rest.iter().take_while(|field| usize::from(field.part) == number);
@@ -239,7 +222,7 @@ impl FieldCache {
         values: &mut ValueCache<'data, '_>,
         labels: &mut [Label<'data>],
     ) -> Result<()> {
-        let Self { fields, parts: all, maps } = self;
+        let Self { fields, parts: all, maps, .. } = self;
         for number in parts.start..parts.end {
             let Some(part) = all.items.get(usize::from(number)) else { continue };
             if part.is_member != is_member {
@@ -261,20 +244,48 @@ impl FieldCache {
     }
 }
 
-/// Adds the part that a step of a walk leads to, if it fits, and returns its number.
-fn push_part(parts: &mut Store<Part, CACHED_PARTS>, step: &Step<'_, '_, '_, usize>) -> Result<usize> {
-    let from_member = parts.items.get(step.row).is_some_and(|from| from.is_member);
-    let narrow = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
-    let (source, is_member) = match step.column.domain {
-        Domain::Pool(_) => (Source::List, true),
-        _ => {
-            let width = u8::try_from(step.column.width).unwrap_or(u8::MAX);
-            let (base, start_bit) = (step.column.base, narrow(step.column.start_bit));
-            let part = u16::try_from(step.row).unwrap_or(u16::MAX);
-            (Source::Column { part, base, start_bit, width }, from_member)
-        }
-    };
-    Ok(parts.push(Part::new(source, is_member, step.to)))
+/// Adds the parts and fields that a walk meets, if they fit. Rows are the numbers of parts.
+impl<'data, 'view> Visitor<'data, 'view, usize> for FieldCache {
+    type Label = ();
+
+    fn enter(
+        &mut self,
+        row: usize,
+        _: &Table<'data, 'view>,
+        column: &Column,
+        to: &Table<'data, 'view>,
+    ) -> Result<usize> {
+        let from_member = self.parts.items.get(row).is_some_and(|from| from.is_member);
+        let (source, is_member) = match column.domain {
+            Domain::Pool(_) => (Source::List, true),
+            _ => {
+                let (start_bit, width) = (narrow(column.start_bit), u8::try_from(column.width).unwrap_or(u8::MAX));
+                (Source::Column { part: narrow(row), base: column.base, start_bit, width }, from_member)
+            }
+        };
+        Ok(self.parts.push(Part::new(source, is_member, to)))
+    }
+
+    fn label(&mut self, key: KeyId, row: usize, column: &Column, codes: Codes) -> Result<()> {
+        let map = match codes {
+            Codes::Values => NO_MAP,
+            Codes::Row => NO_COLUMN,
+            Codes::Mapped(map) => u8::try_from(self.maps.push(map)).unwrap_or(NO_MAP),
+        };
+        let Ok(key) = u16::try_from(key.0) else {
+            self.fields.is_full = true;
+            return Ok(());
+        };
+        let label = narrow(self.fields.len - self.first_field);
+        let (start_bit, width) = (narrow(column.start_bit), u8::try_from(column.width).unwrap_or(u8::MAX));
+        self.fields.push(Field { base: column.base, key, start_bit, label, part: narrow(row), width, map });
+        Ok(())
+    }
+}
+
+/// Returns an offset in a row, the place of a label or the number of a part in 16 bits: those that fit do.
+fn narrow(number: impl TryInto<u16>) -> u16 {
+    number.try_into().unwrap_or(u16::MAX)
 }
 
 impl Part {

@@ -167,7 +167,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
     /// search over anchors and the lengths of up to 16 lists.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged or the keyset does not have so many series.
+    /// `Corrupt` if a byte that was read is damaged or the keyset has fewer series.
     pub fn locate(&self, place: u32) -> Result<(u32, u32)> {
         if place >= self.series_count {
             return Err(self.no_row(place));

@@ -3,7 +3,7 @@
 use std::iter::FusedIterator;
 
 use super::Table;
-use super::walk::LabelWalk;
+use super::walk::{Keys, LabelWalk};
 use crate::number::index;
 use crate::{KeyId, Result};
 
@@ -24,11 +24,11 @@ impl Iterator for Leaves<'_, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let leaf = self.walk.next(|_| Ok(()));
-        if leaf.is_err() {
+        let key = self.walk.next(&mut Keys);
+        if key.is_err() {
             self.walk.stop();
         }
-        leaf.map(|leaf| leaf.map(|leaf| leaf.key)).transpose()
+        key.transpose()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -264,7 +264,7 @@ impl<'data> List<'data, '_> {
     /// Returns member `place`, a row of the pool's table. In a split list it costs a count of the upper bits before it.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged or the list does not have so many members.
+    /// `Corrupt` if a byte that was read is damaged or the list has fewer members.
     #[inline]
     pub fn get(&self, place: u32) -> Result<u32> {
         if place >= self.len {
@@ -341,7 +341,7 @@ impl<'data> List<'data, '_> {
         let width = self.coding.low_width;
         let first_bit = self.first_bit + u64::from(places.start) * u64::from(width);
         let known = members.len();
-        self.view.members.push_fields(first_bit, width, places.len().try_into().unwrap_or(0), members)?;
+        self.view.members.push_fields(first_bit, width, (places.end - places.start).into(), members)?;
         let mut fields = members.get_mut(known..).unwrap_or_default().iter_mut();
         let mut place = 0;
         for (at, mut word) in upper.words() {

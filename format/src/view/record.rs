@@ -120,14 +120,21 @@ impl<const N: usize> Records<N> {
     /// Returns the fields of record `number`, or `None` if it is out of range.
     #[inline(always)]
     pub(crate) fn get(&self, bits: &Bits<'_>, number: u32) -> Option<Result<[u64; N]>> {
-        (number < self.count).then(|| self.words.get(bits, self.start + u64::from(number) * self.stride(), &self.ends))
+        // Not by a closure, which would not be inlined.
+        if number >= self.count {
+            return None;
+        }
+        Some(self.words.get(bits, self.start + u64::from(number) * self.stride(), &self.ends))
     }
 
     /// Returns the first field of record `number`, or `None` if it is out of range. Reads less than [`Records::get`].
     #[inline(always)]
     pub(crate) fn first(&self, bits: &Bits<'_>, number: u32) -> Option<Result<u64>> {
         let width = self.ends.first().copied().unwrap_or(0);
-        (number < self.count).then(|| bits.get(self.start + u64::from(number) * self.stride(), width))
+        if number >= self.count {
+            return None;
+        }
+        Some(bits.get(self.start + u64::from(number) * self.stride(), width))
     }
 
     /// Returns the unused bits after the last record: the first of them, and the bit where the next array starts.

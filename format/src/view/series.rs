@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::iter::FusedIterator;
 
 use super::symbol::binary_search;
-use super::walk::{LabelWalk, RowPlace, Step, descend};
-use super::{BlockView, Domain, Keyset, Label, LabelIds, Table};
+use super::walk::{KeysAndCodes, LabelWalk, RowPlace, descend};
+use super::{BlockView, Keyset, Label, LabelIds, Table};
 use crate::{KeyId, Result, SeriesRef};
 
 /// A series of a block, from which its labels are read.
@@ -63,10 +63,11 @@ impl<'data, 'view> Series<'data, 'view> {
     /// are written out.
     ///
     /// # Errors
-    /// `Corrupt` if a byte that was read is damaged or the series does not have so many labels.
+    /// `Corrupt` if a byte that was read is damaged or the series has fewer labels.
     pub fn ids(&self, leaf: u32) -> Result<LabelIds> {
-        let found = descend(self.table, self.row, leaf, |step| enter(self.member, &step))?;
-        self.view().label_ids(found.key, found.value_code(self.view())?)
+        let mut visitor = KeysAndCodes { view: self.view(), member: self.member };
+        let (key, code) = descend(self.table, self.row, leaf, &mut visitor)?;
+        self.view().label_ids(key, code)
     }
 
     /// Returns the labels in the order of their names, as ids. Nothing is allocated.
@@ -105,47 +106,37 @@ impl<'data, 'view> Series<'data, 'view> {
     }
 }
 
-/// Returns the row that a column of a row leads to: of its list, the row of the member.
-#[inline(always)]
-fn enter(member: u32, step: &Step<'_, '_, '_, RowPlace>) -> Result<RowPlace> {
-    let row = match step.column.domain {
-        Domain::Pool(_) => member,
-        _ => step.row.code(step.from.view, step.column)?,
-    };
-    RowPlace::new(step.to, row)
-}
-
 /// The labels of a series as keys and value codes, in the order of their names.
 #[derive(Clone, Debug)]
 pub(super) struct LabelCodes<'data, 'view> {
-    view: &'view BlockView<'data>,
     walk: LabelWalk<'data, 'view, RowPlace>,
-    member: u32,
+    visitor: KeysAndCodes<'data, 'view>,
 }
 
 impl<'data, 'view> LabelCodes<'data, 'view> {
     #[inline]
     fn new(series: &Series<'data, 'view>) -> Self {
         let walk = LabelWalk::new(series.table, series.row, 0, series.leaf_count);
-        Self { view: series.view(), walk, member: series.member }
+        Self { walk, visitor: KeysAndCodes { view: series.view(), member: series.member } }
     }
 
-    /// Returns the next label as `read` reads it from the view, the key and the value code. After an error there is
-    /// none.
+    /// Returns the key and the value code of the next label.
     #[inline(always)]
-    pub(super) fn next<T>(
-        &mut self,
-        read: impl FnOnce(&'view BlockView<'data>, KeyId, u32) -> Result<T>,
-    ) -> Option<Result<T>> {
-        let leaf = self.walk.next(|step| enter(self.member, &step));
-        let label = leaf.and_then(|leaf| match leaf {
-            Some(leaf) => read(self.view, leaf.key, leaf.value_code(self.view)?).map(Some),
-            None => Ok(None),
-        });
+    pub(super) fn next(&mut self) -> Result<Option<(KeyId, u32)>> {
+        self.walk.next(&mut self.visitor)
+    }
+
+    /// Ends the labels if `label` is an error.
+    #[inline(always)]
+    pub(super) fn ended_by<T>(&mut self, label: Result<T>) -> Result<T> {
         if label.is_err() {
             self.walk.stop();
         }
-        label.transpose()
+        label
+    }
+
+    pub(super) const fn view(&self) -> &'view BlockView<'data> {
+        self.visitor.view
     }
 }
 
@@ -160,7 +151,12 @@ impl Iterator for LabelIdsIter<'_, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.codes.next(BlockView::label_ids)
+        let label = match self.codes.next() {
+            Ok(Some((key, code))) => self.codes.view().label_ids(key, code),
+            Ok(None) => return None,
+            Err(error) => Err(error),
+        };
+        Some(self.codes.ended_by(label))
     }
 }
 
@@ -177,7 +173,12 @@ impl<'data> Iterator for Labels<'data, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.codes.next(BlockView::label)
+        let label = match self.codes.next() {
+            Ok(Some((key, code))) => self.codes.view().label(key, code),
+            Ok(None) => return None,
+            Err(error) => Err(error),
+        };
+        Some(self.codes.ended_by(label))
     }
 }
 

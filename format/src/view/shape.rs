@@ -40,7 +40,7 @@ impl Shapes {
     }
 
     /// Returns the shape of table `table`, which starts at bit `offset` of the stream.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, catalogue: &Bits<'_>, table: u32, offset: u64) -> Result<Shape> {
         let place = Place::Table(table.into());
         let start = self.start + offset;
@@ -119,6 +119,19 @@ impl Shape {
         Ok([word & mask(domain), (word >> domain) & mask(self.base_width), (word >> base) & mask(self.end_width)])
     }
 
+    /// Returns a reader of the columns in order, from column `first` on, or `None` if a column's record is too long for
+    /// one load.
+    #[inline]
+    pub(crate) fn column_walk(&self, first: u32) -> Option<ColumnWalk> {
+        let [domain, base, stride] = self.column_ends;
+        (stride <= WORD_BITS).then(|| ColumnWalk {
+            bit: self.columns_bit + u64::from(first) * u64::from(stride),
+            stride,
+            shifts: [domain, base],
+            masks: [domain, self.base_width, self.end_width].map(mask),
+        })
+    }
+
     /// Returns a reader of the column of each leaf that is written out, from leaf `first` on.
     #[inline]
     pub(crate) fn leaf_walk(&self, first: u32) -> LeafWalk {
@@ -131,6 +144,29 @@ impl Shape {
     pub(crate) fn leaf(&self, catalogue: &Bits<'_>, leaf: u32) -> Result<u32> {
         let bit = self.leaves_bit + u64::from(leaf) * u64::from(self.leaf_width);
         Ok(low32(catalogue.get(bit, self.leaf_width)?))
+    }
+}
+
+/// Reads the columns of a table in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnWalk {
+    bit: u64,
+    stride: u32,
+    shifts: [u32; 2],
+    masks: [u64; 3],
+}
+
+impl ColumnWalk {
+    pub(crate) const NONE: Self = Self { bit: 0, stride: 0, shifts: [0; 2], masks: [0; 3] };
+
+    /// `domain`, `base` and `end_bit` of the next column, which the table must have.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Result<[u64; 3]> {
+        let word = catalogue.word(self.bit)?;
+        self.bit += u64::from(self.stride);
+        let ([base, end], [domain_mask, base_mask, end_mask]) = (self.shifts, self.masks);
+        // Shifts are below 64, which the compiler does not know.
+        Ok([word & domain_mask, (word >> (base % 64)) & base_mask, (word >> (end % 64)) & end_mask])
     }
 }
 

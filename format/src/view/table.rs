@@ -1,11 +1,11 @@
 //! [`Table`]: sorted, distinct rows of codes (spec, section 7).
 
-use super::shape::{LeafWalk, Shape};
+use super::shape::{ColumnWalk, LeafWalk, Shape};
 use super::{BlockView, Leaves, walk};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
-use crate::{KeyId, PoolId, Result, Rule, TableId};
+use crate::{Error, KeyId, PoolId, Result, Rule, TableId};
 
 /// Meaning of a column's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -194,23 +194,45 @@ impl<'data, 'view> Table<'data, 'view> {
     /// Returns column `column`, whose field starts at `start_bit`, the end of the field before it.
     #[inline(always)]
     pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
-        if column >= self.column_count() {
-            let place = Place::Table(self.id.into());
-            return Err(corrupt(Rule::LeavesOrder, place, column.into(), self.column_count().into()));
+        match &self.shape {
+            Some(shape) if column < shape.column_count => {
+                self.column_of_record(column, start_bit, shape.column(&self.view.catalogue, column)?)
+            }
+            None if column == 0 => {
+                Ok(Column { domain: Domain::Arena, base: self.base, start_bit: 0, width: self.row_bits })
+            }
+            _ => Err(self.no_column(column)),
         }
-        let Some(shape) = &self.shape else {
-            return Ok(Column { domain: Domain::Arena, base: self.base, start_bit: 0, width: self.row_bits });
-        };
-        let [domain, base, end_bit] = shape.column(&self.view.catalogue, column)?;
+    }
+
+    #[cold]
+    fn no_column(&self, column: u32) -> Error {
+        let place = Place::Table(self.id.into());
+        corrupt(Rule::LeavesOrder, place, column.into(), self.column_count().into())
+    }
+
+    /// Returns a column from its record, whose field starts at `start_bit`.
+    #[inline(always)]
+    pub(super) fn column_of_record(&self, column: u32, start_bit: u32, record: [u64; 3]) -> Result<Column> {
+        let [domain, base, end_bit] = record;
+        if column >= self.column_count() {
+            return Err(self.no_column(column));
+        }
         let width = end_bit.wrapping_sub(start_bit.into());
         if width > 32 || end_bit > u64::from(self.row_bits) {
             return Err(corrupt(Rule::TableExtent, Place::Table(self.id.into()), width, 32));
         }
-        Ok(Column { domain: self.domain(domain)?, base: low32(base), start_bit, width: low32(width) })
+        let key = domain.wrapping_sub(1);
+        // Dictionaries come before all other tables.
+        let domain = if key < u64::from(self.view.key_count()) && self.id >= self.view.key_count() {
+            Domain::Table(TableId(low32(key)))
+        } else {
+            self.domain(domain)?
+        };
+        Ok(Column { domain, base: low32(base), start_bit, width: low32(width) })
     }
 
-    #[inline(always)]
-    fn domain(&self, number: u64) -> Result<Domain> {
+    pub(super) fn domain(&self, number: u64) -> Result<Domain> {
         let catalogue = &self.view.frame.catalogue;
         let Some(table) = number.checked_sub(1) else {
             return Err(self.wrong_domain(number));
@@ -231,7 +253,7 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 
     #[cold]
-    fn wrong_domain(&self, number: u64) -> crate::Error {
+    fn wrong_domain(&self, number: u64) -> Error {
         corrupt(Rule::ColumnDomain, Place::Table(self.id.into()), number, u64::from(self.id) + 1)
     }
 
@@ -335,6 +357,13 @@ impl<'data, 'view> Table<'data, 'view> {
         Ok((column, position))
     }
 
+    /// Returns a reader of its columns, from column `first` on, or `None` for a dictionary and if a column's record is
+    /// too long.
+    #[inline]
+    pub(super) fn column_walk(&self, first: u32) -> Option<ColumnWalk> {
+        self.shape.as_ref()?.column_walk(first)
+    }
+
     /// Returns a reader of the columns of the leaves that are written out, from leaf `first` on.
     #[inline]
     pub(super) fn leaf_walk(&self, first: u32) -> LeafWalk {
@@ -367,6 +396,6 @@ impl<'data, 'view> Table<'data, 'view> {
     /// `Corrupt` if the catalogue is damaged or the table does not have the leaf.
     #[inline]
     pub fn leaf_key(&self, leaf: u32) -> Result<KeyId> {
-        Ok(walk::descend(*self, (), leaf, |_| Ok(()))?.key)
+        walk::descend(*self, (), leaf, &mut walk::Keys)
     }
 }

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 
 use super::{BlockView, LabelIdsIter, Series, TextLabel};
 use crate::error::{Place, corrupt_at};
-use crate::{Result, Rule, SymbolId};
+use crate::{KeyId, Result, Rule, SymbolId};
 
 /// The symbols of a block as text. The arena was checked once, so that each symbol costs only a check that it starts
 /// and ends between characters.
@@ -52,6 +52,12 @@ impl<'data, 'view> Text<'data, 'view> {
         self.arena.get(range).ok_or_else(|| corrupt_at(Rule::SymbolsUtf8, Place::Symbol(id.0.into())))
     }
 
+    #[inline(always)]
+    fn label(&self, key: KeyId, code: u32) -> Result<TextLabel<'data>> {
+        let name = self.symbol(self.view.key_symbol(key)?)?;
+        Ok(TextLabel { name, value: self.symbol(self.view.dictionary_value(key, code)?)? })
+    }
+
     /// Returns the labels of a series of this block, in the order of their names. Nothing is allocated.
     #[inline]
     #[must_use]
@@ -72,11 +78,12 @@ impl<'data> Iterator for TextLabels<'data, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let Self { text, ids } = self;
-        ids.codes.next(|view, key, code| {
-            let name = text.symbol(view.key_symbol(key)?)?;
-            Ok(TextLabel { name, value: text.symbol(view.dictionary_value(key, code)?)? })
-        })
+        let label = match self.ids.codes.next() {
+            Ok(Some((key, code))) => self.text.label(key, code),
+            Ok(None) => return None,
+            Err(error) => Err(error),
+        };
+        Some(self.ids.codes.ended_by(label))
     }
 }
 

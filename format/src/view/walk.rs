@@ -3,15 +3,22 @@
 //! This is the only way from a row to its labels: names, labels as ids, bytes and text, and the fields that a resolver
 //! keeps all come from it.
 
-use super::shape::LeafWalk;
-use super::{BlockView, Column, Domain, Table};
+use super::shape::{ColumnWalk, LeafWalk};
+use super::{BlockView, Column, Domain, Pool, Table};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
-use crate::{KeyId, Result, Rule};
+use crate::number::{index, length, low32};
+use crate::{KeyId, Result, Rule, TableId};
 
 /// Tables on the way whose place is kept between leaves. Nearly all keysets need their own table, one or two shared
 /// tables, and that of the list.
 const OPEN_TABLES: usize = 5;
+/// Columns whose open table is found without a search. A factored keyset has few.
+const QUICK_COLUMNS: usize = 16;
+/// Stands for a column that no table has.
+const NO_COLUMN: u32 = u32::MAX;
+/// Stands for the way to a table that is not open: larger than that of any column.
+const NOT_OPEN: u32 = u32::MAX;
 
 /// Walks over the leaves of a table, in order.
 ///
@@ -19,6 +26,12 @@ const OPEN_TABLES: usize = 5;
 #[derive(Clone, Debug)]
 pub(super) struct LabelWalk<'data, 'view, R> {
     open: [Option<OpenTable<'data, 'view, R>>; OPEN_TABLES],
+    /// Place of the open table that leads to each open table, and its column. Apart from the tables, so that a table is
+    /// found in few cache lines.
+    from: [u32; OPEN_TABLES],
+    /// For each of the first columns of the walk's table, the place of the open table that it leads to if this table
+    /// has one leaf per column and leads to no open table; 0 for other columns.
+    children: [u8; QUICK_COLUMNS],
     /// Number of open tables.
     len: usize,
     next: u32,
@@ -32,24 +45,25 @@ pub(super) struct LabelWalk<'data, 'view, R> {
 #[derive(Clone, Debug)]
 struct OpenTable<'data, 'view, R> {
     table: Table<'data, 'view>,
-    /// Place of the open table, and its column, that lead to it.
-    from: (usize, u32),
     row: R,
     next_leaf: u32,
-    leaves: LeafWalk,
-    /// Column behind the last one that was read, and the end of that one's field.
+    leaves: Leaves,
+    columns: ColumnWalk,
+    /// Column after the last one that was read, and the end of that one's field. [`NO_COLUMN`] if none was read, if it
+    /// was the table's last one, or if columns cannot be read in order.
     next_column: u32,
     start_bit: u32,
 }
 
-/// A label of a row: a column of a table on the way, and what its codes stand for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf<R> {
-    pub key: KeyId,
-    /// What is known of the row.
-    pub row: R,
-    pub column: Column,
-    pub codes: Codes,
+/// The columns of the leaves of a table.
+#[derive(Clone, Debug)]
+enum Leaves {
+    /// Leaf *i* is that of column *i*.
+    Each,
+    /// All leaves are those of the only column.
+    One,
+    /// Columns of leaves are written out, and so is their number.
+    Written(LeafWalk, u32),
 }
 
 /// Meaning of the codes of a leaf's column.
@@ -73,21 +87,27 @@ pub(super) struct Map {
     width: u32,
 }
 
-/// A step of a walk: column `column` of a row of table `from` leads to a row of table `to`.
-pub(super) struct Step<'w, 'data, 'view, R> {
-    pub row: R,
-    pub from: &'w Table<'data, 'view>,
-    pub column: &'w Column,
-    pub to: &'w Table<'data, 'view>,
+/// Reader of rows and labels that a walk meets.
+pub(super) trait Visitor<'data, 'view, R> {
+    /// A label as it is read.
+    type Label;
+
+    /// Returns what is known of the row of table `to` that a column of a row of table `from` leads to.
+    fn enter(&mut self, row: R, from: &Table<'data, 'view>, column: &Column, to: &Table<'data, 'view>) -> Result<R>;
+
+    /// Reads a label from a column of a row.
+    fn label(&mut self, key: KeyId, row: R, column: &Column, codes: Codes) -> Result<Self::Label>;
 }
 
 impl<'data, 'view, R: Copy> LabelWalk<'data, 'view, R> {
     /// Begins at leaf `first` of a table that has `count` leaves.
     #[inline]
     pub(super) fn new(table: Table<'data, 'view>, row: R, first: u32, count: u32) -> Self {
-        let mut walk = Self { open: [const { None }; OPEN_TABLES], len: 1, next: first, count, is_whole: first == 0 };
+        let (open, from) = ([const { None }; OPEN_TABLES], [NOT_OPEN; OPEN_TABLES]);
+        let children = [0; QUICK_COLUMNS];
+        let mut walk = Self { open, from, children, len: 1, next: first, count, is_whole: first == 0 };
         let [root, ..] = &mut walk.open;
-        *root = Some(OpenTable::new(table, (usize::MAX, 0), row, first));
+        *root = Some(OpenTable::new(table, row, first));
         walk
     }
 
@@ -102,50 +122,135 @@ impl<'data, 'view, R: Copy> LabelWalk<'data, 'view, R> {
         self.next = self.count;
     }
 
-    /// Returns the next leaf, or `None` at the end. `enter` returns what is known of the row that a step leads to.
+    /// Reads the next label; `None` at the end.
     #[inline(always)]
-    pub(super) fn next(
-        &mut self,
-        mut enter: impl FnMut(Step<'_, 'data, 'view, R>) -> Result<R>,
-    ) -> Result<Option<Leaf<R>>> {
+    pub(super) fn next<V: Visitor<'data, 'view, R>>(&mut self, visitor: &mut V) -> Result<Option<V::Label>> {
         if self.next >= self.count {
             return Ok(None);
         }
-        let (mut place, mut position) = (0, self.next);
+        let position = self.next;
         self.next += 1;
-        while let Some(Some(open)) = self.open.get_mut(place) {
-            let number = open.column_of(position)?;
-            if let Some(child) = self.place_of((place, number)) {
-                (place, position) = (child, self.pass(child));
-                continue;
-            }
-            let Some(Some(open)) = self.open.get_mut(place) else { break };
-            let column = open.column(number)?;
-            let (table, row) = (&open.table, open.row);
-            if let Some((key, codes)) = values_of(table, &column)? {
-                return Ok(Some(Leaf { key, row, column, codes }));
-            }
-            let behind = behind(table, &column)?;
-            let first = if self.is_whole { 0 } else { table.leaf_place(position)?.1 };
-            let row = enter(Step { row, from: table, column: &column, to: &behind })?;
-            if self.len == OPEN_TABLES {
-                self.is_whole = false;
-                return descend(behind, row, first, enter).map(Some);
-            }
-            if let Some(slot) = self.open.get_mut(self.len) {
-                *slot = Some(OpenTable::new(behind, (place, number), row, first));
-            }
-            (place, position) = (self.len, self.pass(self.len));
-            self.len += 1;
+        let [Some(root), ..] = &mut self.open else { return Ok(None) };
+        let number = root.column_of(position)?;
+        // The hot path: a label of a shared table or of a list's table, or of the table itself.
+        let place = self.children.get(index(number)).map_or(0, |child| usize::from(*child));
+        let (position, number) = if place > 0 {
+            let leaf = self.pass(place);
+            (leaf, leaf)
+        } else if self.place_of(0, number).is_some() {
+            return self.next_of(0, position, number, visitor).map(Some);
+        } else {
+            (position, number)
+        };
+        let Some(Some(open)) = self.open.get_mut(place) else { return Ok(None) };
+        if number != open.next_column {
+            return self.next_of(place, position, number, visitor).map(Some);
         }
-        Err(corrupt_at(Rule::TableDepth, Place::Block))
+        // Each way below ends the function, so that the fields of the column stay in registers.
+        let OpenTable { table, row, columns, next_column, start_bit, .. } = open;
+        let view = table.view;
+        let [domain, base, end_bit] = columns.next(&view.catalogue)?;
+        let width = end_bit.wrapping_sub((*start_bit).into());
+        if width > 32 || end_bit > u64::from(table.row_bits) {
+            return Err(corrupt(Rule::TableExtent, Place::Table(table.id.into()), width, 32));
+        }
+        let (base, width, field_bit) = (low32(base), low32(width), *start_bit);
+        (*next_column, *start_bit) = (column_after(table, number), low32(end_bit));
+        let key = domain.wrapping_sub(1);
+        if key < u64::from(view.key_count()) {
+            let key = low32(key);
+            let column = Column { domain: Domain::Table(TableId(key)), base, start_bit: field_bit, width };
+            return visitor.label(KeyId(key), *row, &column, Codes::Values).map(Some);
+        }
+        let column = Column { domain: table.domain(domain)?, base, start_bit: field_bit, width };
+        if let Domain::Table(map) = column.domain
+            && let Some((key, map)) = Map::open(view, map.0)?
+        {
+            return visitor.label(key, *row, &column, Codes::Mapped(map)).map(Some);
+        }
+        self.follow(place, position, number, &column, visitor).map(Some)
+    }
+
+    /// Reads leaf `position` of an open table, which is a leaf of column `number`.
+    fn next_of<V: Visitor<'data, 'view, R>>(
+        &mut self,
+        place: usize,
+        position: u32,
+        number: u32,
+        visitor: &mut V,
+    ) -> Result<V::Label> {
+        let (mut place, mut position, mut number) = (place, position, number);
+        while let Some(child) = self.place_of(place, number) {
+            (place, position) = (child, self.pass(child));
+            let Some(Some(open)) = self.open.get_mut(place) else { break };
+            number = open.column_of(position)?;
+        }
+        let Some(Some(open)) = self.open.get_mut(place) else {
+            return Err(corrupt_at(Rule::TableDepth, Place::Block));
+        };
+        let column = open.column(number)?;
+        if let Some((key, codes)) = values_of(&open.table, &column)? {
+            return visitor.label(key, open.row, &column, codes);
+        }
+        self.follow(place, position, number, &column, visitor)
+    }
+
+    /// Reads leaf `position` of an open table, through its column `number` that leads to a table that is not open.
+    #[inline(never)]
+    fn follow<V: Visitor<'data, 'view, R>>(
+        &mut self,
+        place: usize,
+        position: u32,
+        number: u32,
+        column: &Column,
+        visitor: &mut V,
+    ) -> Result<V::Label> {
+        let Some(Some(open)) = self.open.get_mut(place) else {
+            return Err(corrupt_at(Rule::TableDepth, Place::Block));
+        };
+        let (mut table, mut row, mut column) = (open.table, open.row, *column);
+        let first = if self.is_whole { 0 } else { table.leaf_place(position)?.1 };
+        let mut to = behind(&table, &column)?;
+        // A map has the leaves of the table behind it, which takes its place.
+        for _ in 0..MAX_DEPTH {
+            if !to.is_map() {
+                break;
+            }
+            row = visitor.enter(row, &table, &column, &to)?;
+            (table, column) = (to, to.column(0)?);
+            if let Some((key, codes)) = values_of(&table, &column)? {
+                return visitor.label(key, row, &column, codes);
+            }
+            to = behind(&table, &column)?;
+        }
+        let row = visitor.enter(row, &table, &column, &to)?;
+        let child = self.len;
+        let (Some(slot), Some(from)) = (self.open.get_mut(child), self.from.get_mut(child)) else {
+            self.is_whole = false;
+            return descend(to, row, first, visitor);
+        };
+        let mut table = OpenTable::new(to, row, first);
+        table.next_leaf += 1;
+        let is_each = matches!(table.leaves, Leaves::Each);
+        let own = table.column_of(first)?;
+        (*slot, *from) = (Some(table), way(place, number));
+        self.len += 1;
+        if place > 0 {
+            // The table in between has a child now: its leaves are not all its own.
+            self.children = self.children.map(|other| if usize::from(other) == place { 0 } else { other });
+        } else if let Some(slot) = self.children.get_mut(index(number)).filter(|_| is_each) {
+            *slot = u8::try_from(child).unwrap_or(0);
+        }
+        self.next_of(child, first, own, visitor)
     }
 
     /// Returns the place of the open table that a column leads to.
     #[inline(always)]
-    fn place_of(&self, from: (usize, u32)) -> Option<usize> {
-        let mut open = self.open.iter().take(self.len).skip(1);
-        open.position(|open| open.as_ref().is_some_and(|open| open.from == from)).map(|place| place + 1)
+    fn place_of(&self, place: usize, column: u32) -> Option<usize> {
+        // A table is opened after those that lead to it.
+        let way = way(place, column);
+        let later = self.from.get(place + 1..self.len)?;
+        Some(later.iter().position(|&own| own == way)? + place + 1)
     }
 
     /// Passes over a leaf of an open table, and returns its number.
@@ -158,45 +263,60 @@ impl<'data, 'view, R: Copy> LabelWalk<'data, 'view, R> {
 }
 
 impl<'data, 'view, R> OpenTable<'data, 'view, R> {
-    fn new(table: Table<'data, 'view>, from: (usize, u32), row: R, next_leaf: u32) -> Self {
-        let leaves = table.leaf_walk(next_leaf);
-        Self { table, from, row, next_leaf, leaves, next_column: 0, start_bit: 0 }
+    #[inline]
+    fn new(table: Table<'data, 'view>, row: R, next_leaf: u32) -> Self {
+        let leaves = match table.written_leaf_count() {
+            _ if table.column_count() == 1 => Leaves::One,
+            0 => Leaves::Each,
+            written => Leaves::Written(table.leaf_walk(next_leaf), written),
+        };
+        Self { table, row, next_leaf, leaves, columns: ColumnWalk::NONE, next_column: NO_COLUMN, start_bit: 0 }
     }
 
     /// Returns the column of leaf `leaf`. Leaves come in order.
     #[inline(always)]
     fn column_of(&mut self, leaf: u32) -> Result<u32> {
-        if self.table.is_map() || self.table.is_dictionary() {
-            return Ok(0);
-        }
-        match self.table.written_leaf_count() {
-            0 => Ok(leaf),
-            written if leaf < written => self.leaves.next(&self.table.view.catalogue),
-            _ => self.table.written_leaf(leaf),
+        match &mut self.leaves {
+            Leaves::Each => Ok(leaf),
+            Leaves::One => Ok(0),
+            Leaves::Written(walk, count) if leaf < *count => walk.next(&self.table.view.catalogue),
+            Leaves::Written(..) => self.table.written_leaf(leaf),
         }
     }
+}
 
-    /// Returns a column. To read columns in order costs less.
-    #[inline(always)]
+impl<R> OpenTable<'_, '_, R> {
+    /// Returns a column, and prepares to read the next ones in order.
     fn column(&mut self, number: u32) -> Result<Column> {
-        let column = if number == self.next_column {
-            self.table.column_from(number, self.start_bit)?
-        } else {
-            self.table.column(number)?
-        };
-        (self.next_column, self.start_bit) = (number + 1, column.start_bit + column.width);
+        let column = self.table.column(number)?;
+        if let Some(columns) = self.table.column_walk(number + 1) {
+            (self.columns, self.next_column) = (columns, column_after(&self.table, number));
+            self.start_bit = column.start_bit + column.width;
+        }
         Ok(column)
     }
 }
 
-/// Returns leaf `leaf` of a row of a table, through all tables behind it, without an open table: costs O(`leaf`) where
+/// Returns the column after column `number`, or [`NO_COLUMN`] after the last one.
+#[inline(always)]
+fn column_after(table: &Table<'_, '_>, number: u32) -> u32 {
+    if number + 1 < table.column_count() { number + 1 } else { NO_COLUMN }
+}
+
+/// Returns the place of an open table and the number of a column, at most 1,023, as one number.
+#[inline(always)]
+fn way(place: usize, column: u32) -> u32 {
+    low32(length(place)) << 16 | column
+}
+
+/// Reads label `leaf` of a row of a table, through all tables behind it, without an open table: costs O(`leaf`) where
 /// leaves are written out.
-pub(super) fn descend<'data, 'view, R: Copy>(
+pub(super) fn descend<'data, 'view, R: Copy, V: Visitor<'data, 'view, R>>(
     table: Table<'data, 'view>,
     row: R,
     leaf: u32,
-    mut enter: impl FnMut(Step<'_, 'data, 'view, R>) -> Result<R>,
-) -> Result<Leaf<R>> {
+    visitor: &mut V,
+) -> Result<V::Label> {
     let (mut table, mut row, mut leaf) = (table, row, leaf);
     for _ in 0..=MAX_DEPTH {
         let (number, position) = table.leaf_place(leaf)?;
@@ -205,10 +325,10 @@ pub(super) fn descend<'data, 'view, R: Copy>(
             if position > 0 {
                 return Err(corrupt(Rule::LeavesOrder, Place::Table(key.0.into()), position.into(), 1));
             }
-            return Ok(Leaf { key, row, column, codes });
+            return visitor.label(key, row, &column, codes);
         }
         let behind = behind(&table, &column)?;
-        row = enter(Step { row, from: &table, column: &column, to: &behind })?;
+        row = visitor.enter(row, &table, &column, &behind)?;
         (table, leaf) = (behind, position);
     }
     Err(corrupt_at(Rule::TableDepth, Place::Table(table.id.into())))
@@ -228,27 +348,41 @@ fn values_of(table: &Table<'_, '_>, column: &Column) -> Result<Option<(KeyId, Co
     Ok(Map::open(table.view, id.0)?.map(|(key, map)| (key, Codes::Mapped(map))))
 }
 
+#[inline]
 fn behind<'data, 'view>(table: &Table<'data, 'view>, column: &Column) -> Result<Table<'data, 'view>> {
-    table.behind(column.domain)?.ok_or_else(|| corrupt_at(Rule::ColumnDomain, Place::Table(table.id.into())))
+    match column.domain {
+        Domain::Table(behind) => Table::open(table.view, behind.0),
+        Domain::Pool(pool) => Pool::open(table.view, pool.0)?.table(),
+        Domain::Arena => Err(corrupt_at(Rule::ColumnDomain, Place::Table(table.id.into()))),
+    }
 }
 
 impl Map {
     pub(super) const NONE: Self = Self { table: 0, row_count: 0, first_bit: 0, base: 0, width: 0 };
 
-    /// Returns a map and its key; `None` if the table is not a map of values.
+    /// Returns a map and its key; `None` if the table is not a map of values. Reads less than [`Table::open`]: keysets
+    /// have a map for most of their columns.
+    #[inline(always)]
     fn open(view: &BlockView<'_>, table: u32) -> Result<Option<(KeyId, Self)>> {
-        let table = Table::open(view, table)?;
-        if !table.is_map() {
+        let catalogue = &view.frame.catalogue;
+        let number = table.checked_sub(catalogue.keys.count);
+        let Some(record) = number.and_then(|number| catalogue.tables.get(&view.catalogue, number)) else {
+            return Ok(None);
+        };
+        let [row_count, rows_offset, shape] = record?;
+        let shape = catalogue.shapes.get(&view.catalogue, table, shape)?;
+        if shape.column_count != 1 {
             return Ok(None);
         }
-        let Column { domain, base, width, .. } = table.column(0)?;
-        let Table { id, row_count, first_bit, .. } = table;
-        Ok(match domain {
-            Domain::Table(key) if key.0 < view.key_count() => {
-                Some((KeyId(key.0), Self { table: id, row_count, first_bit, base, width }))
-            }
-            _ => None,
-        })
+        let [domain, base, width] = shape.column(&view.catalogue, 0)?;
+        let Some(key) = domain.checked_sub(1).filter(|&key| key < catalogue.keys.count.into()) else {
+            return Ok(None);
+        };
+        if width > 32 {
+            return Err(corrupt(Rule::TableExtent, Place::Table(table.into()), width, 32));
+        }
+        let (row_count, base, width) = (low32(row_count), low32(base), low32(width));
+        Ok(Some((KeyId(low32(key)), Self { table, row_count, first_bit: rows_offset * 8, base, width })))
     }
 
     /// Returns the value code of a row.
@@ -287,15 +421,57 @@ impl RowPlace {
     }
 }
 
-impl Leaf<RowPlace> {
-    /// Returns the value code.
+/// Reads keys.
+pub(super) struct Keys;
+
+impl<'data, 'view> Visitor<'data, 'view, ()> for Keys {
+    type Label = KeyId;
+
     #[inline(always)]
-    pub(super) fn value_code(&self, view: &BlockView<'_>) -> Result<u32> {
-        match &self.codes {
-            Codes::Values => self.row.code(view, &self.column),
-            Codes::Mapped(map) => map.get(view, self.row.code(view, &self.column)?),
-            Codes::Row => Ok(self.row.number),
-        }
+    fn enter(&mut self, (): (), _: &Table<'data, 'view>, _: &Column, _: &Table<'data, 'view>) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn label(&mut self, key: KeyId, (): (), _: &Column, _: Codes) -> Result<KeyId> {
+        Ok(key)
+    }
+}
+
+/// Reads keys and value codes of a series.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeysAndCodes<'data, 'view> {
+    pub view: &'view BlockView<'data>,
+    /// Row of the pool's table, for a keyset with lists.
+    pub member: u32,
+}
+
+impl<'data, 'view> Visitor<'data, 'view, RowPlace> for KeysAndCodes<'data, 'view> {
+    type Label = (KeyId, u32);
+
+    #[inline(always)]
+    fn enter(
+        &mut self,
+        row: RowPlace,
+        _: &Table<'data, 'view>,
+        column: &Column,
+        to: &Table<'data, 'view>,
+    ) -> Result<RowPlace> {
+        let number = match column.domain {
+            Domain::Pool(_) => self.member,
+            _ => row.code(self.view, column)?,
+        };
+        RowPlace::new(to, number)
+    }
+
+    #[inline(always)]
+    fn label(&mut self, key: KeyId, row: RowPlace, column: &Column, codes: Codes) -> Result<(KeyId, u32)> {
+        let code = match codes {
+            Codes::Values => row.code(self.view, column)?,
+            Codes::Mapped(map) => map.get(self.view, row.code(self.view, column)?)?,
+            Codes::Row => row.number,
+        };
+        Ok((key, code))
     }
 }
 
