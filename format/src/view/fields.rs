@@ -60,7 +60,7 @@ impl<T: Copy, const N: usize> Store<T, N> {
 #[derive(Clone, Copy, Debug)]
 struct Field {
     base: u32,
-    key: u16,
+    key: u32,
     start_bit: u16,
     /// Place of the label among those of the series.
     label: u16,
@@ -272,13 +272,9 @@ impl<'data, 'view> Visitor<'data, 'view, usize> for FieldCache {
             Codes::Row => NO_COLUMN,
             Codes::Mapped(map) => u8::try_from(self.maps.push(map)).unwrap_or(NO_MAP),
         };
-        let Ok(key) = u16::try_from(key.0) else {
-            self.fields.is_full = true;
-            return Ok(());
-        };
         let label = narrow(self.fields.len - self.first_field);
         let (start_bit, width) = (narrow(column.start_bit), u8::try_from(column.width).unwrap_or(u8::MAX));
-        self.fields.push(Field { base: column.base, key, start_bit, label, part: narrow(row), width, map });
+        self.fields.push(Field { base: column.base, key: key.0, start_bit, label, part: narrow(row), width, map });
         Ok(())
     }
 }
@@ -340,7 +336,7 @@ impl Part {
                 }
             };
             if let Some(label) = labels.get_mut(usize::from(field.label)) {
-                *label = values.label(KeyId(field.key.into()), code)?;
+                *label = values.label(KeyId(field.key), code)?;
             }
         }
         self.read = (time, row);
