@@ -6,7 +6,7 @@ use std::ops::Range;
 use chronoxide_format::view::{List, Pool};
 
 use crate::SelectError;
-use crate::row_set::RowSet;
+use crate::row_set::{RowSet, for_each_run};
 
 /// Members of a list that are read in the time that a search for one takes.
 const MEMBERS_PER_SEARCH: usize = 8;
@@ -134,18 +134,7 @@ fn search(
     }
     buffer.clear();
     list.push_members(buffer)?;
-    let mut start = None;
-    for (place, &member) in (0..).zip(&*buffer) {
-        match (start, set.contains(member)) {
-            (None, true) => start = Some(place),
-            (Some(from), false) => {
-                places.push(from..place);
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    places.extend(start.map(|from| from..list.len()));
+    for_each_run(0, buffer.iter().map(|&member| set.contains(member)), |run| places.push(run));
     Ok(list.len())
 }
 

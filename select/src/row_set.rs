@@ -214,19 +214,26 @@ fn push_kept(kept: &mut Ranges, first: u32, codes: &[u32], keep: Keep, is_member
         kept.push(first..end);
         return;
     }
-    let mut start = None;
-    for (&code, row) in codes.iter().zip(first..) {
-        match (start, keep.keeps(is_member(code))) {
-            (None, true) => start = Some(row),
+    for_each_run(first, codes.iter().map(|&code| keep.keeps(is_member(code))), |rows| kept.push(rows));
+}
+
+/// Calls `each` with the runs of numbers, from `first` on, for which `are_kept` is true.
+#[inline(always)]
+pub(crate) fn for_each_run(first: u32, are_kept: impl Iterator<Item = bool>, mut each: impl FnMut(Range<u32>)) {
+    let (mut start, mut end) = (None, first);
+    for is_kept in are_kept {
+        match (start, is_kept) {
+            (None, true) => start = Some(end),
             (Some(from), false) => {
-                kept.push(from..row);
+                each(from..end);
                 start = None;
             }
             _ => {}
         }
+        end += 1;
     }
     if let Some(from) = start {
-        kept.push(from..end);
+        each(from..end);
     }
 }
 
