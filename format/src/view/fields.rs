@@ -156,7 +156,7 @@ impl FieldCache {
 
     fn push_keyset(&mut self, table: Table<'_, '_>, label_count: u32) -> Result<()> {
         let root = self.parts.push(Part::new(Source::Row, false, &table));
-        let mut walk = LabelWalk::new(table, root, 0, label_count);
+        let mut walk = LabelWalk::new(table, root, label_count);
         while walk.next(self)?.is_some() {}
         Ok(())
     }

@@ -15,7 +15,7 @@ pub struct Leaves<'data, 'view> {
 
 impl<'data, 'view> Leaves<'data, 'view> {
     pub(super) fn new(table: &Table<'data, 'view>) -> Result<Self> {
-        Ok(Self { walk: LabelWalk::new(*table, (), 0, table.leaf_count()?) })
+        Ok(Self { walk: LabelWalk::new(*table, (), table.leaf_count()?) })
     }
 }
 

@@ -116,27 +116,26 @@ pub(super) struct LabelCodes<'data, 'view> {
 impl<'data, 'view> LabelCodes<'data, 'view> {
     #[inline]
     fn new(series: &Series<'data, 'view>) -> Self {
-        let walk = LabelWalk::new(series.table, series.row, 0, series.leaf_count);
+        let walk = LabelWalk::new(series.table, series.row, series.leaf_count);
         Self { walk, visitor: KeysAndCodes { view: series.view(), member: series.member } }
     }
 
-    /// Returns the key and the value code of the next label.
+    /// Returns the next label as `read` reads it from the view, the key and the value code. After an error there is
+    /// none.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Result<Option<(KeyId, u32)>> {
-        self.walk.next(&mut self.visitor)
-    }
-
-    /// Ends the labels if `label` is an error.
-    #[inline(always)]
-    pub(super) fn ended_by<T>(&mut self, label: Result<T>) -> Result<T> {
+    pub(super) fn next<T>(
+        &mut self,
+        read: impl FnOnce(&'view BlockView<'data>, KeyId, u32) -> Result<T>,
+    ) -> Option<Result<T>> {
+        let label = match self.walk.next(&mut self.visitor) {
+            Ok(Some((key, code))) => read(self.visitor.view, key, code),
+            Ok(None) => return None,
+            Err(error) => Err(error),
+        };
         if label.is_err() {
             self.walk.stop();
         }
-        label
-    }
-
-    pub(super) const fn view(&self) -> &'view BlockView<'data> {
-        self.visitor.view
+        Some(label)
     }
 }
 
@@ -151,12 +150,7 @@ impl Iterator for LabelIdsIter<'_, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let label = match self.codes.next() {
-            Ok(Some((key, code))) => self.codes.view().label_ids(key, code),
-            Ok(None) => return None,
-            Err(error) => Err(error),
-        };
-        Some(self.codes.ended_by(label))
+        self.codes.next(|view, key, code| view.label_ids(key, code))
     }
 }
 
@@ -173,12 +167,7 @@ impl<'data> Iterator for Labels<'data, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let label = match self.codes.next() {
-            Ok(Some((key, code))) => self.codes.view().label(key, code),
-            Ok(None) => return None,
-            Err(error) => Err(error),
-        };
-        Some(self.codes.ended_by(label))
+        self.codes.next(|view, key, code| view.label(key, code))
     }
 }
 

@@ -194,45 +194,28 @@ impl<'data, 'view> Table<'data, 'view> {
     /// Returns column `column`, whose field starts at `start_bit`, the end of the field before it.
     #[inline(always)]
     pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
-        match &self.shape {
-            Some(shape) if column < shape.column_count => {
-                self.column_of_record(column, start_bit, shape.column(&self.view.catalogue, column)?)
-            }
-            None if column == 0 => {
-                Ok(Column { domain: Domain::Arena, base: self.base, start_bit: 0, width: self.row_bits })
-            }
-            _ => Err(self.no_column(column)),
-        }
-    }
-
-    #[cold]
-    fn no_column(&self, column: u32) -> Error {
-        let place = Place::Table(self.id.into());
-        corrupt(Rule::LeavesOrder, place, column.into(), self.column_count().into())
-    }
-
-    /// Returns a column from its record, whose field starts at `start_bit`.
-    #[inline(always)]
-    pub(super) fn column_of_record(&self, column: u32, start_bit: u32, record: [u64; 3]) -> Result<Column> {
-        let [domain, base, end_bit] = record;
         if column >= self.column_count() {
-            return Err(self.no_column(column));
+            let place = Place::Table(self.id.into());
+            return Err(corrupt(Rule::LeavesOrder, place, column.into(), self.column_count().into()));
         }
+        let Some(shape) = &self.shape else {
+            return Ok(Column { domain: Domain::Arena, base: self.base, start_bit: 0, width: self.row_bits });
+        };
+        self.column_of_record(start_bit, shape.column(&self.view.catalogue, column)?)
+    }
+
+    /// Returns a column from its record. Its field starts at `start_bit`, the end of the field before it.
+    #[inline(always)]
+    pub(super) fn column_of_record(&self, start_bit: u32, [domain, base, end_bit]: [u64; 3]) -> Result<Column> {
         let width = end_bit.wrapping_sub(start_bit.into());
         if width > 32 || end_bit > u64::from(self.row_bits) {
             return Err(corrupt(Rule::TableExtent, Place::Table(self.id.into()), width, 32));
         }
-        let key = domain.wrapping_sub(1);
-        // Dictionaries come before all other tables.
-        let domain = if key < u64::from(self.view.key_count()) && self.id >= self.view.key_count() {
-            Domain::Table(TableId(low32(key)))
-        } else {
-            self.domain(domain)?
-        };
-        Ok(Column { domain, base: low32(base), start_bit, width: low32(width) })
+        Ok(Column { domain: self.domain(domain)?, base: low32(base), start_bit, width: low32(width) })
     }
 
-    pub(super) fn domain(&self, number: u64) -> Result<Domain> {
+    #[inline(always)]
+    fn domain(&self, number: u64) -> Result<Domain> {
         let catalogue = &self.view.frame.catalogue;
         let Some(table) = number.checked_sub(1) else {
             return Err(self.wrong_domain(number));

@@ -78,12 +78,8 @@ impl<'data> Iterator for TextLabels<'data, '_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let label = match self.ids.codes.next() {
-            Ok(Some((key, code))) => self.text.label(key, code),
-            Ok(None) => return None,
-            Err(error) => Err(error),
-        };
-        Some(self.ids.codes.ended_by(label))
+        let Self { text, ids } = self;
+        ids.codes.next(|_, key, code| text.label(key, code))
     }
 }
 

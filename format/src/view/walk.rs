@@ -4,11 +4,11 @@
 //! keeps all come from it.
 
 use super::shape::{ColumnWalk, LeafWalk};
-use super::{BlockView, Column, Domain, Pool, Table};
+use super::{BlockView, Column, Domain, Table};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
 use crate::number::{index, length, low32};
-use crate::{KeyId, Result, Rule, TableId};
+use crate::{KeyId, Result, Rule};
 
 /// Tables on the way whose place is kept between leaves. Nearly all keysets need their own table, one or two shared
 /// tables, and that of the list.
@@ -100,14 +100,14 @@ pub(super) trait Visitor<'data, 'view, R> {
 }
 
 impl<'data, 'view, R: Copy> LabelWalk<'data, 'view, R> {
-    /// Begins at leaf `first` of a table that has `count` leaves.
+    /// Begins at the first leaf of a row of a table that has `count` leaves.
     #[inline]
-    pub(super) fn new(table: Table<'data, 'view>, row: R, first: u32, count: u32) -> Self {
+    pub(super) fn new(table: Table<'data, 'view>, row: R, count: u32) -> Self {
         let (open, from) = ([const { None }; OPEN_TABLES], [NOT_OPEN; OPEN_TABLES]);
         let children = [0; QUICK_COLUMNS];
-        let mut walk = Self { open, from, children, len: 1, next: first, count, is_whole: first == 0 };
+        let mut walk = Self { open, from, children, len: 1, next: 0, count, is_whole: true };
         let [root, ..] = &mut walk.open;
-        *root = Some(OpenTable::new(table, row, first));
+        *root = Some(OpenTable::new(table, row, 0));
         walk
     }
 
@@ -146,23 +146,16 @@ impl<'data, 'view, R: Copy> LabelWalk<'data, 'view, R> {
         if number != open.next_column {
             return self.next_of(place, position, number, visitor).map(Some);
         }
-        // Each way below ends the function, so that the fields of the column stay in registers.
         let OpenTable { table, row, columns, next_column, start_bit, .. } = open;
         let view = table.view;
-        let [domain, base, end_bit] = columns.next(&view.catalogue)?;
-        let width = end_bit.wrapping_sub((*start_bit).into());
-        if width > 32 || end_bit > u64::from(table.row_bits) {
-            return Err(corrupt(Rule::TableExtent, Place::Table(table.id.into()), width, 32));
+        let column = table.column_of_record(*start_bit, columns.next(&view.catalogue)?)?;
+        (*next_column, *start_bit) = (column_after(table, number), column.start_bit + column.width);
+        // Most columns have value codes.
+        if let Domain::Table(key) = column.domain
+            && key.0 < view.key_count()
+        {
+            return visitor.label(KeyId(key.0), *row, &column, Codes::Values).map(Some);
         }
-        let (base, width, field_bit) = (low32(base), low32(width), *start_bit);
-        (*next_column, *start_bit) = (column_after(table, number), low32(end_bit));
-        let key = domain.wrapping_sub(1);
-        if key < u64::from(view.key_count()) {
-            let key = low32(key);
-            let column = Column { domain: Domain::Table(TableId(key)), base, start_bit: field_bit, width };
-            return visitor.label(KeyId(key), *row, &column, Codes::Values).map(Some);
-        }
-        let column = Column { domain: table.domain(domain)?, base, start_bit: field_bit, width };
         if let Domain::Table(map) = column.domain
             && let Some((key, map)) = Map::open(view, map.0)?
         {
@@ -348,13 +341,8 @@ fn values_of(table: &Table<'_, '_>, column: &Column) -> Result<Option<(KeyId, Co
     Ok(Map::open(table.view, id.0)?.map(|(key, map)| (key, Codes::Mapped(map))))
 }
 
-#[inline]
 fn behind<'data, 'view>(table: &Table<'data, 'view>, column: &Column) -> Result<Table<'data, 'view>> {
-    match column.domain {
-        Domain::Table(behind) => Table::open(table.view, behind.0),
-        Domain::Pool(pool) => Pool::open(table.view, pool.0)?.table(),
-        Domain::Arena => Err(corrupt_at(Rule::ColumnDomain, Place::Table(table.id.into()))),
-    }
+    table.behind(column.domain)?.ok_or_else(|| corrupt_at(Rule::ColumnDomain, Place::Table(table.id.into())))
 }
 
 impl Map {
