@@ -82,83 +82,40 @@
 //! `\x{D800}`. More names of Unicode classes are accepted, such as `\p{Emoji}`, and more than 1,000 repetitions by
 //! nesting. The Unicode tables may have different versions.
 //!
+//! Each module uses those before it in this table, and none after it:
+//!
 //! | module | content |
 //! |---|---|
-//! | `selector` | [`Selector`] and [`Matcher`], with the reference implementation of matching |
-//! | `parse` | the grammar of selectors, and errors of parsing |
-//! | `tokens` | the tokens of the grammar |
-//! | `quoted` | quoted strings, as Go reads them |
-//! | `re2` | translation of regular expressions |
-//! | `pattern` | regular expressions over sorted values: lookups, prefixes, automata |
-//! | `patterns` | [`Patterns`]: selectors that belong together, with bounds for all of them |
-//! | `index` | [`Index`]: the column that holds each label key in each table |
-//! | `searcher` | [`Searcher`] and [`select`]: from matchers to series |
-//! | `selection` | [`Selection`]: refs in order, and set operations |
-//! | `pages` | [`Pages`]: selected series in parts of bounded memory |
-//! | `collector` | refs of selected series while they are found |
+//! | `error`, `limits` | [`SelectError`]; [`Limits`]: most series, most memory, most time, cancellation |
+//! | `ranges`, `selection` | [`Ranges`]: sorted ranges of numbers; [`Selection`]: refs in order, and set operations |
+//! | `matchers` | from text to [`Matcher`]s |
+//! | `rows` | [`Index`] and [`Searcher`]: rows of a block's tables |
+//! | `conditions` | from matchers to series |
+//! | `results` | values, counts, labels, groups, columns and pages of series |
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
-//! | `condition` | matchers as codes of a dictionary |
-//! | `evaluation` | conditions on their way from dictionaries up to keysets |
-//! | `row_set` | rows of a table whose code is in a set |
-//! | `codes` | codes of columns, read in batches, and binary searches |
-//! | `values` | values of a label |
-//! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
-//! | `project` | [`Projection`], [`Groups`], [`SeriesProducts`], [`TextBytes`] and fingerprints: labels of many series, on codes |
-//! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
-//! | `label_order` | [`LabelOrder`]: series in the order of their labels |
-//! | `find`, `find_many` | searches for one labelset, and for many at once |
-//! | `part`, `members` | selected series of one keyset, and selected members of its lists |
-//! | `ranges` | [`Ranges`]: sorted ranges of numbers |
-//! | `limits` | [`Limits`]: most series, most memory, most time, cancellation |
-//! | `error` | [`SelectError`] |
 
 mod block_set;
-mod codes;
-mod collector;
-mod columns;
-mod condition;
+mod conditions;
 mod error;
-mod evaluation;
-mod find;
-mod find_many;
-mod index;
-mod label_order;
 mod limits;
-mod members;
-mod pages;
-mod parse;
-mod part;
-mod pattern;
-mod patterns;
-mod project;
-mod quoted;
+mod matchers;
 mod ranges;
-mod re2;
-mod row_set;
-mod searcher;
+mod results;
+mod rows;
 mod selection;
-mod selector;
-mod tally;
-mod tokens;
-mod values;
 
 pub use block_set::{
     BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetGroups, SetQuery,
     SetSelection,
 };
-pub use columns::{CodeColumn, CodeCounts, ColumnReader};
-pub use condition::AcceptedCodes;
+pub use conditions::{AcceptedCodes, select};
 pub use error::SelectError;
-pub use find_many::FindManyError;
-pub use index::Index;
-pub use label_order::LabelOrder;
 pub use limits::Limits;
-pub use pages::Pages;
-pub use parse::SelectorError;
-pub use patterns::Patterns;
-pub use project::{Groups, Labels, Projection, SeriesProducts, TextBytes};
+pub use matchers::{Matcher, Operator, Patterns, Selector, SelectorError};
 pub use ranges::{Numbers, Ranges};
-pub use searcher::{Searcher, select};
+pub use results::{
+    CodeColumn, CodeCounts, ColumnReader, FindManyError, Groups, LabelOrder, Labels, Pages, Projection, SeriesProducts,
+    Tally, TextBytes,
+};
+pub use rows::{Index, Searcher};
 pub use selection::{Refs, Selection};
-pub use selector::{Matcher, Operator, Selector};
-pub use tally::Tally;

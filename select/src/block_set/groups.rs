@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 use super::{Partial, SetQuery, SetSelection};
 use crate::SelectError;
-use crate::project::Labels;
+use crate::results::project::Labels;
 
 /// The series of a selection of several blocks in groups.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::{Partial, SetQuery, SetSelection};
 use crate::SelectError;
-use crate::project::Labels;
+use crate::results::project::Labels;
 
 /// A series, and the blocks that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]

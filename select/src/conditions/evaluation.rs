@@ -9,11 +9,11 @@ use chronoxide_format::TableId;
 use chronoxide_format::view::{Domain, Pool};
 use hashbrown::HashMap;
 
-use crate::condition::Condition;
-use crate::index::IndexedColumn;
-use crate::members::Members;
-use crate::part::{Part, Selected};
-use crate::row_set::{Keep, RowSet, filter_rows};
+use crate::conditions::condition::Condition;
+use crate::conditions::selected::{Selected, SelectedRows};
+use crate::conditions::selected_members::SelectedMembers;
+use crate::rows::index::IndexedColumn;
+use crate::rows::row_set::{Keep, RowSet, filter_rows};
 use crate::{Ranges, Searcher, SelectError};
 
 /// Most rows of a keyset that are filtered at once for a page: their ranges take at most 4 MiB.
@@ -61,7 +61,7 @@ pub(crate) struct Evaluation<'s, 'a, 'data> {
     /// Filters of the current keyset.
     filters: Vec<Filter>,
     /// Selected members of lists, by pool.
-    members: HashMap<u32, Rc<Members>>,
+    members: HashMap<u32, Rc<SelectedMembers>>,
 }
 
 impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
@@ -229,14 +229,14 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         }
         let Some(mut len) = first_rows else {
             let part = self.filtered(number, first_row..u32::MAX)?;
-            return part.map_or(Ok(Continue(())), |part| each(Selected::Part(part)));
+            return part.map_or(Ok(Continue(())), |part| each(Selected::Rows(part)));
         };
         let Some(table) = view.table(index.keyset_table(number))? else { return Ok(Continue(())) };
         let mut start = first_row;
         while start < table.row_count() {
             let end = start.saturating_add(len);
             if let Some(part) = self.filtered(number, start..end)?
-                && each(Selected::Part(part))?.is_break()
+                && each(Selected::Rows(part))?.is_break()
             {
                 return Ok(Break(()));
             }
@@ -247,7 +247,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     }
 
     /// Returns those of some rows of a keyset that pass all filters, or `None` if there are none.
-    fn filtered(&mut self, number: u32, rows: Range<u32>) -> Result<Option<Part<'data, 'a>>, SelectError> {
+    fn filtered(&mut self, number: u32, rows: Range<u32>) -> Result<Option<SelectedRows<'data, 'a>>, SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
         // Most keysets that come here have no selected rows: their table is enough.
         let Some(table) = view.table(index.keyset_table(number))? else { return Ok(None) };
@@ -273,12 +273,12 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         if members.as_ref().is_some_and(|members| members.is_empty()) {
             return Ok(None);
         }
-        Ok(Some(Part { keyset, rows, members: members.filter(|members| !members.is_all()) }))
+        Ok(Some(SelectedRows { keyset, rows, members: members.filter(|members| !members.is_all()) }))
     }
 
     /// Returns the members of a pool that pass the filters on the column of lists. The pool's table decides which
     /// filters these are, so that all keysets with the pool share the members.
-    fn members(&mut self, pool: &Pool<'data, 'a>, list_column: u32) -> Result<Rc<Members>, SelectError> {
+    fn members(&mut self, pool: &Pool<'data, 'a>, list_column: u32) -> Result<Rc<SelectedMembers>, SelectError> {
         if let Some(known) = self.members.get(&pool.id().0) {
             return Ok(Rc::clone(known));
         }
@@ -291,7 +291,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
                 Keep::Others => kept.difference(set),
             };
         }
-        let members = Rc::new(Members::new(RowSet::new(kept, row_count), pool));
+        let members = Rc::new(SelectedMembers::new(RowSet::new(kept, row_count), pool));
         self.members.insert(pool.id().0, Rc::clone(&members));
         Ok(members)
     }

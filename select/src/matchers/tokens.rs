@@ -1,9 +1,9 @@
 //! Tokens of a selector.
 
-use crate::parse::Reason;
-use crate::quoted::unquote;
+use crate::matchers::parse::Reason;
+use crate::matchers::quoted::unquote;
 
-/// Part of a selector between white space.
+/// SelectedRows of a selector between white space.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
     /// Name, keyword or number: letters, digits, `_` and `:`.

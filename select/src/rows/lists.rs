@@ -1,70 +1,67 @@
-//! [`Path`]: the way from a row to the value of one label.
+//! [`Lists`]: the lists that the rows of a keyset end in, and [`SeriesCounter`] and [`Cursor`], which pass over
+//! these rows.
 
-use chronoxide_format::view::{Column, Domain, Keyset, Table};
-use chronoxide_format::{KeyId, TableId};
+use chronoxide_format::view::{Column, Keyset, Pool};
 
-use crate::part::Lists;
-use crate::{Searcher, SelectError};
+use crate::SelectError;
 
-/// Columns from a table's row to the dictionary of a key: each code is a row of the next table.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Path<'data, 'view> {
-    steps: Vec<(Table<'data, 'view>, Column)>,
+/// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
+const NEAR_ROWS: u32 = 12;
+
+/// The column of lists of a keyset, and their pool.
+#[derive(Debug)]
+pub(crate) struct Lists<'data, 'view> {
+    pub column: Column,
+    pub pool: Pool<'data, 'view>,
 }
 
-impl Path<'_, '_> {
-    /// Returns the code of the label.
-    #[inline]
-    pub(crate) fn code(&self, row: u32) -> Result<u32, SelectError> {
-        let mut code = row;
-        for (table, column) in &self.steps {
-            code = table.code(code, column)?;
-        }
-        Ok(code)
-    }
-}
-
-/// Place of a label in a keyset.
-#[derive(Clone, Debug)]
-pub(crate) enum Source<'data, 'view> {
-    /// Nowhere: its series do not have the label.
-    Absent,
-    /// In the rows of its table.
-    Row(Path<'data, 'view>),
-    /// In the members of its lists.
-    Member(Path<'data, 'view>),
-}
-
-impl<'a, 'data> Searcher<'a, 'data> {
-    /// Returns the place of a label in a keyset.
-    pub(crate) fn source(&self, keyset: &Keyset<'data, 'a>, key: KeyId) -> Result<Source<'data, 'a>, SelectError> {
-        let Some(indexed) = self.index.keyset_column(keyset.id(), key) else { return Ok(Source::Absent) };
+impl<'data, 'view> Lists<'data, 'view> {
+    /// Returns the lists of a keyset, or `None` if it has none.
+    pub(crate) fn open(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>, SelectError> {
+        let Some(pool) = keyset.pool() else { return Ok(None) };
         let table = keyset.table();
-        let column = table.column(indexed.number)?;
-        match column.domain {
-            Domain::Pool(_) => Ok(Source::Member(self.path(indexed.domain, key)?)),
-            _ => {
-                let mut path = self.path(indexed.domain, key)?;
-                path.steps.insert(0, (table, column));
-                Ok(Source::Row(path))
-            }
-        }
+        Ok(Some(Self { column: table.column(table.column_count() - 1)?, pool }))
+    }
+}
+
+/// A row of a keyset, and the number of series before it.
+pub(crate) struct SeriesCounter<'a, 'data, 'view> {
+    keyset: &'a Keyset<'data, 'view>,
+    lists: &'a Lists<'data, 'view>,
+    row: u32,
+    before: u32,
+}
+
+impl<'a, 'data, 'view> SeriesCounter<'a, 'data, 'view> {
+    pub(crate) fn new(keyset: &'a Keyset<'data, 'view>, lists: &'a Lists<'data, 'view>) -> Self {
+        Self { keyset, lists, row: 0, before: 0 }
     }
 
-    /// Returns the path from the rows of a table to a key. A table refers to earlier ones only, so that it ends.
-    pub(crate) fn path(&self, table: u32, key: KeyId) -> Result<Path<'data, 'a>, SelectError> {
-        let mut steps = Vec::new();
-        let mut number = table;
-        while !self.index.is_dictionary(number) {
-            let (Some(indexed), Some(table)) = (self.index.column(number, key), self.view.table(TableId(number))?)
-            else {
-                break;
+    /// Moves forward to `row`, or to the end, and returns the number of series before it.
+    pub(crate) fn move_to(&mut self, row: u32) -> Result<u32, SelectError> {
+        if row > self.row.saturating_add(NEAR_ROWS) {
+            self.before = match row < self.keyset.table().row_count() {
+                true => self.keyset.series_before(row)?,
+                false => self.keyset.series_count(),
             };
-            let column = table.column(indexed.number)?;
-            steps.push((table, column));
-            number = indexed.domain;
+            self.row = row;
         }
-        Ok(Path { steps })
+        while self.row < row {
+            let list = self.keyset.table().code(self.row, &self.lists.column)?;
+            self.pass(self.lists.pool.list_len(list)?);
+        }
+        Ok(self.before)
+    }
+
+    /// Sets the row, and the number of series before it, which the caller has counted.
+    pub(crate) fn pass_to(&mut self, row: u32, before: u32) {
+        (self.row, self.before) = (row, before);
+    }
+
+    /// Moves past the current row, whose list has `len` members.
+    fn pass(&mut self, len: u32) {
+        self.row += 1;
+        self.before = self.before.saturating_add(len);
     }
 }
 

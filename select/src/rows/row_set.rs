@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use chronoxide_format::view::{Column, Table};
 
-use crate::codes::{each_batch, first_not_before};
+use crate::rows::scan::{each_batch, first_not_before};
 use crate::{Limits, Ranges, SelectError};
 
 /// Rows between two checks of the limits.

@@ -6,10 +6,10 @@ use chronoxide_format::view::{Column, Domain, Pool, Table};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
-use crate::codes::each_code;
-use crate::condition::Dictionary;
-use crate::part::Part;
-use crate::tally::rows_of;
+use crate::conditions::condition::Dictionary;
+use crate::conditions::selected::SelectedRows;
+use crate::results::tally::rows_of;
+use crate::rows::scan::each_code;
 use crate::{Matcher, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
@@ -63,7 +63,7 @@ struct Presence<'s, 'a, 'data> {
 
 impl<'a, 'data> Presence<'_, 'a, 'data> {
     /// Adds the rows that the selected series of a keyset lead to.
-    fn add_part(&mut self, part: &Part<'data, 'a>) -> Result<(), SelectError> {
+    fn add_part(&mut self, part: &SelectedRows<'data, 'a>) -> Result<(), SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
         let Some(indexed) = index.keyset_column(part.keyset.id(), self.key) else { return Ok(()) };
         let table = part.keyset.table();
@@ -85,7 +85,7 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
     /// Adds the selected members of the lists of a keyset.
     fn add_members(
         &mut self,
-        part: &Part<'data, 'a>,
+        part: &SelectedRows<'data, 'a>,
         table: &Table<'data, 'a>,
         column: &Column,
         pool: &Pool<'data, 'a>,

@@ -12,11 +12,11 @@ use std::str::FromStr;
 use std::vec::IntoIter;
 
 use crate::SelectError;
-use crate::patterns::{MAX_COMPILED_LEN, MAX_MATCHERS, MAX_TEXT_LEN, Patterns};
-use crate::quoted::QuoteError;
-use crate::re2::PatternError;
-use crate::selector::{METRIC_NAME, Matcher, Operator, Selector};
-use crate::tokens::{Token, tokens};
+use crate::matchers::patterns::{MAX_COMPILED_LEN, MAX_MATCHERS, MAX_TEXT_LEN, Patterns};
+use crate::matchers::quoted::QuoteError;
+use crate::matchers::re2::PatternError;
+use crate::matchers::selector::{METRIC_NAME, Matcher, Operator, Selector};
+use crate::matchers::tokens::{Token, tokens};
 
 /// Words of PromQL that Prometheus does not read as the name of a metric, in any case.
 const NO_NAMES: [&str; 6] = ["atan2", "bool", "group_left", "group_right", "ignoring", "on"];

@@ -1,4 +1,4 @@
-//! [`Members`]: the selected members of the lists of a pool.
+//! [`SelectedMembers`]: the selected members of the lists of a pool.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -6,16 +6,16 @@ use std::ops::Range;
 use chronoxide_format::view::{List, Pool};
 
 use crate::SelectError;
-use crate::row_set::{RowSet, for_each_run};
+use crate::rows::row_set::{RowSet, for_each_run};
 
-/// Members of a list that are read in the time that a search for one takes.
+/// SelectedMembers of a list that are read in the time that a search for one takes.
 const MEMBERS_PER_SEARCH: usize = 8;
 
 /// A set of members, and where they are in each list of a pool.
 ///
 /// Many rows of many keysets end in the same list, so that each list is searched once.
 #[derive(Debug)]
-pub(crate) struct Members {
+pub(crate) struct SelectedMembers {
     set: RowSet,
     lists: RefCell<SearchedLists>,
 }
@@ -28,7 +28,7 @@ struct SearchedLists {
     found: Vec<Found>,
     /// Places of all lists, list by list. One vector per list would be an allocation for each of thousands.
     places: Vec<Range<u32>>,
-    /// Members of a list, to be reused.
+    /// SelectedMembers of a list, to be reused.
     buffer: Vec<u32>,
 }
 
@@ -57,7 +57,7 @@ impl Places<'_> {
     }
 }
 
-impl Members {
+impl SelectedMembers {
     /// Makes a set of members of a pool.
     pub(crate) fn new(set: RowSet, pool: &Pool<'_, '_>) -> Self {
         set.prepare(pool.member_count().into());

@@ -10,10 +10,10 @@ use hashbrown::{HashMap, HashSet};
 
 use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
-use super::path::{Cursor, Source};
 use super::spans::{for_each_keyset, room_for};
-use crate::codes::each_code;
-use crate::part::{Lists, Place};
+use crate::rows::lists::{Cursor, Lists, SeriesCounter};
+use crate::rows::path::Source;
+use crate::rows::scan::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// The series of a selection in groups: two series are in one group if the kept labels are equal.
@@ -250,7 +250,7 @@ struct KeysetGroups<'data, 'view> {
     columns: Vec<(Column, Rc<Vec<LabelsetId>>)>,
     /// Labelsets of the members of lists, if these have kept labels.
     members: Option<Rc<MemberLabels>>,
-    /// Place of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
+    /// SeriesCounter of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
     sources: Vec<(KeyId, Source<'data, 'view>)>,
     /// True if the keyset's labelsets are in no other keyset.
     is_alone: bool,
@@ -349,7 +349,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         first_row: u32,
     ) -> Result<(), SelectError> {
         let lists = Lists::open(&own.keyset)?;
-        let mut walk = lists.as_ref().map(|lists| Place::new(&own.keyset, lists));
+        let mut walk = lists.as_ref().map(|lists| SeriesCounter::new(&own.keyset, lists));
         let mut series_before = |row| walk.as_mut().map_or(Ok(row), |walk| walk.move_to(row));
         let mut ranges = places.as_slice().iter().cloned().peekable();
         let mut row = first_row;

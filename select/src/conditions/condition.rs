@@ -8,9 +8,9 @@ use chronoxide_format::view::{BlockView, Column, Table};
 use chronoxide_format::{KeyId, SymbolId};
 use memchr::memmem::Finder;
 
-use crate::codes::{each_batch, each_code, first_not_before};
-use crate::pattern::{Candidates, Pattern};
-use crate::row_set::{Keep, RowSet};
+use crate::matchers::pattern::{Candidates, Pattern};
+use crate::rows::row_set::{Keep, RowSet};
+use crate::rows::scan::{each_batch, each_code, first_not_before};
 use crate::{Limits, Matcher, Ranges, SelectError};
 
 /// Requirement of all matchers of one label.

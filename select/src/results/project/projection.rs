@@ -3,8 +3,9 @@
 use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_format::{KeyId, SeriesRef};
 
-use super::path::{Cursor, Source};
-use crate::codes::first_not_before;
+use crate::rows::lists::Cursor;
+use crate::rows::path::Source;
+use crate::rows::scan::first_not_before;
 use crate::{Searcher, SelectError};
 
 /// Series between two checks of the limits.

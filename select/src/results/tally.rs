@@ -7,8 +7,9 @@ use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
-use crate::codes::each_code;
-use crate::part::{Lists, Part};
+use crate::conditions::selected::SelectedRows;
+use crate::rows::lists::Lists;
+use crate::rows::scan::each_code;
 use crate::{Matcher, Ranges, Searcher, SelectError};
 
 /// The number of selected series of each keyset, key and value.
@@ -116,7 +117,7 @@ struct Counts<'s, 'a, 'data> {
 
 impl<'a, 'data> Counts<'_, 'a, 'data> {
     /// Adds the series of a keyset; returns their number.
-    fn add_part(&mut self, part: &Part<'data, 'a>) -> Result<u64, SelectError> {
+    fn add_part(&mut self, part: &SelectedRows<'data, 'a>) -> Result<u64, SelectError> {
         let (table, limits) = (part.keyset.table(), self.searcher.limits);
         let lists = Lists::open(&part.keyset)?;
         let columns = table.columns().collect::<Result<Vec<_>, _>>()?;
@@ -163,7 +164,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
     fn add_members(
         &mut self,
         lists: &Lists<'data, 'a>,
-        part: &Part<'data, 'a>,
+        part: &SelectedRows<'data, 'a>,
         known: &HashMap<u32, (u64, u64)>,
     ) -> Result<(), SelectError> {
         let Some(counts) = rows_of(&mut self.tables, self.searcher.view, lists.pool.table_id())? else {
@@ -224,7 +225,7 @@ pub(crate) fn rows_of<'t, T: Clone + Default>(
 }
 
 /// Returns the number of selected members of a list.
-fn list_count(lists: &Lists<'_, '_>, list: u32, part: &Part<'_, '_>) -> Result<u64, SelectError> {
+fn list_count(lists: &Lists<'_, '_>, list: u32, part: &SelectedRows<'_, '_>) -> Result<u64, SelectError> {
     Ok(match &part.members {
         Some(members) => members.count(&lists.pool, list)?.into(),
         None => lists.pool.list_len(list)?.into(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chronoxide_format::policy::LabelPolicy;
 
 use crate::SelectorError;
-use crate::pattern::Pattern;
-use crate::patterns::Patterns;
-use crate::quoted::quote;
+use crate::matchers::pattern::Pattern;
+use crate::matchers::patterns::Patterns;
+use crate::matchers::quoted::quote;
 
 /// Label that holds the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";

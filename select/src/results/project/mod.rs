@@ -4,7 +4,6 @@ mod count;
 mod fingerprints;
 mod fold;
 mod groups;
-mod path;
 mod projection;
 mod spans;
 mod text_bytes;

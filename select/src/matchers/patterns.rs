@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::parse::Reason;
-use crate::pattern::Pattern;
+use crate::matchers::parse::Reason;
+use crate::matchers::pattern::Pattern;
 use crate::{Limits, Matcher, Operator, Selector, SelectorError};
 
 /// Maximum number of matchers.
@@ -68,7 +68,7 @@ impl<'a> Patterns<'a> {
     /// # Errors
     /// As [`Patterns::parse`].
     pub fn parse_any(&mut self, text: &str) -> Result<Selector, SelectorError> {
-        crate::parse::selector(text, self).map(Selector::new)
+        crate::matchers::parse::selector(text, self).map(Selector::new)
     }
 
     /// Makes a matcher as [`Matcher::new`] does.

@@ -1,18 +1,17 @@
-//! [`Part`] and [`Selected`]: the selected series of one keyset.
+//! [`SelectedRows`] and [`Selected`]: the selected series of one keyset.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Column, Keyset, Pool};
+use chronoxide_format::view::{BlockView, Keyset};
 
-use crate::codes::each_batch;
-use crate::collector::Collector;
-use crate::members::Members;
+use crate::conditions::collector::Collector;
+use crate::conditions::selected_members::SelectedMembers;
+use crate::rows::lists::{Lists, SeriesCounter};
+use crate::rows::scan::each_batch;
 use crate::{Index, Limits, Ranges, SelectError};
 
-/// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
-const NEAR_ROWS: u32 = 12;
 /// Rows with lists that are read before a collector is asked if it is full.
 const ROWS_BETWEEN_CHECKS: u32 = 128;
 
@@ -22,24 +21,27 @@ const ROWS_BETWEEN_CHECKS: u32 = 128;
 pub(crate) enum Selected<'data, 'view> {
     /// All series of the keyset with this number. Refs and counts of them need no keyset to be opened.
     Keyset(u32),
-    Part(Part<'data, 'view>),
+    Rows(SelectedRows<'data, 'view>),
 }
 
 impl<'data, 'view> Selected<'data, 'view> {
     /// Returns the part, for which a whole keyset is opened; `None` if the keyset is out of range.
-    pub(crate) fn into_part(self, view: &'view BlockView<'data>) -> Result<Option<Part<'data, 'view>>, SelectError> {
+    pub(crate) fn into_part(
+        self,
+        view: &'view BlockView<'data>,
+    ) -> Result<Option<SelectedRows<'data, 'view>>, SelectError> {
         let keyset = match self {
-            Self::Part(part) => return Ok(Some(part)),
+            Self::Rows(part) => return Ok(Some(part)),
             Self::Keyset(number) => view.keyset(number)?,
         };
-        Ok(keyset.map(|keyset| Part { keyset, rows: Ranges::up_to(keyset.table().row_count()), members: None }))
+        Ok(keyset.map(|keyset| SelectedRows { keyset, rows: Ranges::up_to(keyset.table().row_count()), members: None }))
     }
 
     /// Returns the number of series. Each list is counted once, however many rows end in it.
     pub(crate) fn count(&self, index: &Index, limits: &Limits<'_>) -> Result<u64, SelectError> {
         match self {
             Self::Keyset(number) => Ok(index.series_of(*number).len() as u64),
-            Self::Part(part) => part.count(limits),
+            Self::Rows(part) => part.count(limits),
         }
     }
 
@@ -52,38 +54,22 @@ impl<'data, 'view> Selected<'data, 'view> {
     ) -> Result<(), SelectError> {
         match self {
             Self::Keyset(number) => refs.push(index.series_of(*number)),
-            Self::Part(part) => part.collect_refs(refs, limits),
+            Self::Rows(part) => part.collect_refs(refs, limits),
         }
     }
 }
 
 /// The selected series of one keyset: some rows of its table, and of each row's list the members in a set.
 #[derive(Debug)]
-pub(crate) struct Part<'data, 'view> {
+pub(crate) struct SelectedRows<'data, 'view> {
     pub keyset: Keyset<'data, 'view>,
     /// Selected rows, never empty.
     pub rows: Ranges,
     /// Selected members of lists; `None` for all.
-    pub members: Option<Rc<Members>>,
+    pub members: Option<Rc<SelectedMembers>>,
 }
 
-/// The column of lists of a keyset, and their pool.
-#[derive(Debug)]
-pub(crate) struct Lists<'data, 'view> {
-    pub column: Column,
-    pub pool: Pool<'data, 'view>,
-}
-
-impl<'data, 'view> Lists<'data, 'view> {
-    /// Returns the lists of a keyset, or `None` if it has none.
-    pub(crate) fn open(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>, SelectError> {
-        let Some(pool) = keyset.pool() else { return Ok(None) };
-        let table = keyset.table();
-        Ok(Some(Self { column: table.column(table.column_count() - 1)?, pool }))
-    }
-}
-
-impl<'data, 'view> Part<'data, 'view> {
+impl<'data, 'view> SelectedRows<'data, 'view> {
     /// Returns true if the part has all series of its keyset.
     pub(crate) fn is_whole(&self) -> bool {
         self.members.is_none() && self.rows.has_all(self.keyset.table().row_count())
@@ -106,10 +92,10 @@ impl<'data, 'view> Part<'data, 'view> {
                 })?;
             }
         } else {
-            let mut place = Place::new(&self.keyset, &lists);
+            let mut counter = SeriesCounter::new(&self.keyset, &lists);
             for rows in self.rows.as_slice() {
-                let before = place.move_to(rows.start)?;
-                count += u64::from(place.move_to(rows.end)?.saturating_sub(before));
+                let before = counter.move_to(rows.start)?;
+                count += u64::from(counter.move_to(rows.end)?.saturating_sub(before));
             }
         }
         Ok(count)
@@ -128,16 +114,16 @@ impl<'data, 'view> Part<'data, 'view> {
         let Some(lists) = Lists::open(&self.keyset)? else {
             return self.rows.as_slice().iter().try_for_each(|rows| push(rows.start, rows.end));
         };
-        let mut place = Place::new(&self.keyset, &lists);
+        let mut counter = SeriesCounter::new(&self.keyset, &lists);
         let Some(members) = &self.members else {
             for rows in self.rows.as_slice() {
-                let before = place.move_to(rows.start)?;
-                push(before, place.move_to(rows.end)?)?;
+                let before = counter.move_to(rows.start)?;
+                push(before, counter.move_to(rows.end)?)?;
             }
             return Ok(());
         };
         for rows in self.rows.as_slice() {
-            let mut before = place.move_to(rows.start)?;
+            let mut before = counter.move_to(rows.start)?;
             let mut row = rows.start;
             while row < rows.end && !refs.is_full() {
                 let batch = row..rows.end.min(row.saturating_add(ROWS_BETWEEN_CHECKS));
@@ -153,7 +139,7 @@ impl<'data, 'view> Part<'data, 'view> {
                     })
                 })?;
             }
-            place = Place { row: rows.end, before, ..place };
+            counter.pass_to(rows.end, before);
         }
         Ok(())
     }
@@ -191,41 +177,5 @@ impl<'data, 'view> Part<'data, 'view> {
             each(codes)?;
             limits.check()
         })
-    }
-}
-
-/// A row of a keyset, and the number of series before it.
-pub(crate) struct Place<'a, 'data, 'view> {
-    keyset: &'a Keyset<'data, 'view>,
-    lists: &'a Lists<'data, 'view>,
-    row: u32,
-    before: u32,
-}
-
-impl<'a, 'data, 'view> Place<'a, 'data, 'view> {
-    pub(crate) fn new(keyset: &'a Keyset<'data, 'view>, lists: &'a Lists<'data, 'view>) -> Self {
-        Self { keyset, lists, row: 0, before: 0 }
-    }
-
-    /// Moves forward to `row`, or to the end, and returns the number of series before it.
-    pub(crate) fn move_to(&mut self, row: u32) -> Result<u32, SelectError> {
-        if row > self.row.saturating_add(NEAR_ROWS) {
-            self.before = match row < self.keyset.table().row_count() {
-                true => self.keyset.series_before(row)?,
-                false => self.keyset.series_count(),
-            };
-            self.row = row;
-        }
-        while self.row < row {
-            let list = self.keyset.table().code(self.row, &self.lists.column)?;
-            self.pass(self.lists.pool.list_len(list)?);
-        }
-        Ok(self.before)
-    }
-
-    /// Moves past the current row, whose list has `len` members.
-    fn pass(&mut self, len: u32) {
-        self.row += 1;
-        self.before = self.before.saturating_add(len);
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use chronoxide_format::SeriesRef;
 
-use crate::collector::Collector;
-use crate::condition::{AcceptedCodes, Condition, conditions, conditions_of_codes};
+use crate::conditions::collector::Collector;
+use crate::conditions::condition::{AcceptedCodes, Condition, conditions, conditions_of_codes};
 use crate::{Matcher, Ranges, Searcher, SelectError, Selection};
 
 /// Ranges of each alternative in the first page: often few series are wanted.

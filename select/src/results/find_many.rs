@@ -4,7 +4,7 @@ use chronoxide_format::view::Keyset;
 use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::HashMap;
 
-use crate::condition::Dictionary;
+use crate::conditions::condition::Dictionary;
 use crate::{Searcher, SelectError};
 
 /// Reason why a search for many labelsets failed.

@@ -1,46 +1,19 @@
-//! [`Searcher`]: queries of one block.
+//! [`select`]: from matchers to the series of one block.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
+use chronoxide_format::SeriesRef;
 use chronoxide_format::view::BlockView;
-use chronoxide_format::{KeyId, SeriesRef};
 
-use crate::collector::Collector;
-use crate::condition::{AcceptedCodes, Condition, conditions, conditions_of_codes};
-use crate::evaluation::Evaluation;
-use crate::part::{Part, Selected};
-use crate::row_set::Keep;
-use crate::{Index, Limits, Matcher, Ranges, SelectError, Selection};
+use crate::conditions::collector::Collector;
+use crate::conditions::condition::{AcceptedCodes, Condition, conditions, conditions_of_codes};
+use crate::conditions::evaluation::Evaluation;
+use crate::conditions::selected::{Selected, SelectedRows};
+use crate::rows::row_set::Keep;
+use crate::{Index, Matcher, Ranges, Searcher, SelectError, Selection};
 
 /// Most rows of a keyset that are filtered at once at the begin of a page; the next ones are twice as many each time.
 const FIRST_ROWS: u32 = 1 << 12;
-
-/// Queries a block: which series match, what values a label has, and how series fall into groups.
-///
-/// Made from a view and its [`Index`] at no cost, for one query or for many. [`select`](crate::select) is the short
-/// way for a single query.
-///
-/// ```
-/// use chronoxide_reader::{Block, Checks};
-/// use chronoxide_select::{Index, Limits, Searcher, Selector};
-///
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
-/// let block = Block::read(path, Checks::Lazy)?;
-/// let view = block.view();
-/// let index = Index::new(&view)?;
-/// let searcher = Searcher::new(&view, &index).with_limits(Limits::default().with_max_series(1000));
-/// let selector: Selector = r#"up{job="db"}"#.parse()?;
-/// for series in &searcher.select(selector.matchers())? {
-///     println!("{:?}", view.series(series)?.map(|series| series.label_count()));
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Searcher<'a, 'data> {
-    pub(crate) view: &'a BlockView<'data>,
-    pub(crate) index: &'a Index,
-    pub(crate) limits: Limits<'a>,
-}
 
 /// Selects the series of a block that satisfy all matchers; all series if there are none. Makes an [`Index`] for this
 /// one query: keep one, and use a [`Searcher`], for more.
@@ -52,34 +25,6 @@ pub fn select(view: &BlockView<'_>, matchers: &[Matcher]) -> Result<Selection, S
 }
 
 impl<'a, 'data> Searcher<'a, 'data> {
-    /// Combines a view and an index of the same block.
-    #[must_use]
-    pub fn new(view: &'a BlockView<'data>, index: &'a Index) -> Self {
-        Self { view, index, limits: Limits::default() }
-    }
-
-    /// Returns the view.
-    #[must_use]
-    pub fn view(&self) -> &'a BlockView<'data> {
-        self.view
-    }
-
-    /// Sets the limits of the queries that follow. The time limit counts from [`Limits::with_timeout`], not from each
-    /// query: set new limits for each.
-    #[must_use]
-    pub fn with_limits(self, limits: Limits<'a>) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// Returns the key with a name, which is cut by the label policy of the block as its labels were.
-    pub(crate) fn key(&self, name: &[u8]) -> Result<Option<KeyId>, SelectError> {
-        let policy = self.view.meta()?.policy();
-        match policy.name_bytes(name) {
-            Some(name) => Ok(self.index.key(self.view, &name)?),
-            None => Ok(None),
-        }
-    }
-
     /// Returns the series that satisfy all matchers; all series if there are none. An absent label has the empty
     /// value.
     ///
@@ -157,7 +102,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     pub(crate) fn for_each_part(
         &self,
         matchers: &[Matcher],
-        mut each: impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
+        mut each: impl FnMut(SelectedRows<'data, 'a>) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
         self.limits.check()?;
         self.for_each_keyset(conditions(self.view, matchers, &self.limits)?, |selected| {

@@ -2,7 +2,7 @@
 
 use chronoxide_format::{KeyId, SeriesRef};
 
-use crate::project::room_for;
+use crate::results::project::room_for;
 use crate::{Projection, Searcher, SelectError, Selection};
 
 /// Rank of a series that has no label with this key or a later one: a labelset comes before those that continue it.

@@ -7,8 +7,8 @@ use chronoxide_format::{KeyId, Rule, SeriesRef};
 
 use super::cache::Cache;
 use super::{CodeColumn, CodeCounts, CodeSink};
-use crate::index::{IndexedColumn, damaged_row};
-use crate::part::Lists;
+use crate::rows::index::{IndexedColumn, damaged_row};
+use crate::rows::lists::Lists;
 use crate::{Searcher, SelectError};
 
 /// Rows whose lists are read at once.

@@ -7,7 +7,7 @@ use chronoxide_format::view::Pool;
 use chronoxide_format::{KeyId, Rule, TableId};
 use hashbrown::HashMap;
 
-use crate::index::damaged_row;
+use crate::rows::index::damaged_row;
 use crate::{Searcher, SelectError};
 
 /// Maximum number of decoded codes and members: 32 MiB. All are dropped at once then.

@@ -7,7 +7,7 @@ use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
 use super::spans::room;
-use crate::codes::each_code;
+use crate::rows::scan::each_code;
 use crate::{Ranges, Searcher, SelectError};
 
 /// How values of labels become the value of a row.

@@ -12,7 +12,7 @@ use regex_automata::{Anchored, util::syntax};
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use crate::re2::{self, PatternError};
+use crate::matchers::re2::{self, PatternError};
 
 /// Maximum number of literals that are looked up one by one.
 const MAX_LITERALS: usize = 10_000;

@@ -7,8 +7,8 @@ use chronoxide_format::{KeyId, SymbolId};
 use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding};
 use super::groups::SERIES_PER_CHECK;
-use super::path::Cursor;
 use super::spans::{for_each_keyset, room_for};
+use crate::rows::lists::Cursor;
 use crate::{Searcher, SelectError, Selection};
 
 /// Multiplies the fingerprints of labels.

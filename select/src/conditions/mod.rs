@@ -1,0 +1,20 @@
+//! From matchers to the series of one block.
+//!
+//! | module | content |
+//! |---|---|
+//! | `condition` | matchers as codes of a dictionary |
+//! | `selected_members` | selected members of the lists of a pool |
+//! | `selected` | selected series of one keyset |
+//! | `evaluation` | conditions on their way from dictionaries up to keysets |
+//! | `collector` | refs of selected series while they are found |
+//! | `select` | [`Searcher::select`](crate::Searcher::select), and [`select`] for a single query |
+
+pub(crate) mod collector;
+pub(crate) mod condition;
+mod evaluation;
+mod select;
+pub(crate) mod selected;
+mod selected_members;
+
+pub use condition::AcceptedCodes;
+pub use select::select;

@@ -1,0 +1,20 @@
+//! Rows of a block's tables: where each label is, which rows have some codes, and which series they stand for.
+//!
+//! | module | content |
+//! |---|---|
+//! | `scan` | codes of columns, read in batches, and binary searches |
+//! | `row_set` | rows of a table whose code is in a set |
+//! | `index` | [`Index`]: the column that holds each label key in each table |
+//! | `searcher` | [`Searcher`]: a block, its index, and the limits of queries |
+//! | `lists` | the lists that rows end in, and the series of each row |
+//! | `path` | the way from a row to the value of one label |
+
+pub(crate) mod index;
+pub(crate) mod lists;
+pub(crate) mod path;
+pub(crate) mod row_set;
+pub(crate) mod scan;
+mod searcher;
+
+pub use index::Index;
+pub use searcher::Searcher;
