@@ -4,9 +4,9 @@ use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{
     Block, BlockId, BlockView, Checks, Column, ContentFingerprint, Corruption, Domain, Error, ErrorKind, FileError,
     FindError, Fingerprint, Folder, Frame, Job, KeyId, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter,
-    LabelPolicy, Labels, Leaves, List, Meta, MetricMetadata, MetricRows, Metrics, OpenError, OwnedLabels, OwnedMeta,
-    Pairs, Pool, PoolId, Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections,
-    Series, SeriesIter, SeriesRef, SymbolId, Symbols, Table, TableId, Target, Targets, Text, TextLabel, TextLabels,
+    LabelPolicy, Labels, List, Meta, MetricMetadata, MetricRows, Metrics, OpenError, OwnedLabels, OwnedMeta, Pairs,
+    Pool, PoolId, Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections, Series,
+    SeriesIter, SeriesRef, SymbolId, Symbols, Table, TableId, TableKeys, Target, Targets, Text, TextLabel, TextLabels,
     TimeRange, View,
 };
 
@@ -34,7 +34,7 @@ struct Engine<'data, 'view> {
     pool: Option<Pool<'data, 'view>>,
     list: Option<List<'data, 'view>>,
     keyset: Keyset<'data, 'view>,
-    keys: Leaves<'data, 'view>,
+    keys: TableKeys<'data, 'view>,
     keyset_series: KeysetSeries<'data, 'view>,
     all: SeriesIter<'data, 'view>,
     series: Series<'data, 'view>,
@@ -182,7 +182,7 @@ fn iterators_are_fused() {
     check::<Labels<'_, '_>>();
     check::<TextLabels<'_, '_>>();
     check::<LabelIdsIter<'_, '_>>();
-    check::<Leaves<'_, '_>>();
+    check::<TableKeys<'_, '_>>();
     check::<MetricRows<'_>>();
     check::<Pairs<'_>>();
     check::<Targets<'_, '_>>();

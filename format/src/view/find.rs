@@ -4,12 +4,11 @@
 use std::cell::Cell;
 use std::cmp::Ordering;
 
-use super::series::compare_keys;
-use super::symbol::binary_search;
-use super::{BlockView, Column, Domain, Keyset, Table};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS, MAX_WIDE};
 use crate::number::index;
+use crate::view::catalogue::{BlockView, Column, Domain, Keyset, Table, binary_search};
+use crate::view::labels::compare_keys;
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
 /// Reason why a search for a labelset failed.

@@ -4,6 +4,7 @@
 
 mod claims;
 mod files;
+mod floors;
 mod paths;
 mod prose;
 mod source;

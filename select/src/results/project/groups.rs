@@ -250,7 +250,7 @@ struct KeysetGroups<'data, 'view> {
     columns: Vec<(Column, Rc<Vec<LabelsetId>>)>,
     /// Labelsets of the members of lists, if these have kept labels.
     members: Option<Rc<MemberLabels>>,
-    /// SeriesCounter of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
+    /// Place of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
     sources: Vec<(KeyId, Source<'data, 'view>)>,
     /// True if the keyset's labelsets are in no other keyset.
     is_alone: bool,

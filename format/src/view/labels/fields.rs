@@ -1,10 +1,11 @@
 //! [`FieldCache`]: where the codes of the labels of a keyset are stored, cached for several keysets.
 
-use super::values::ValueCache;
-use super::walk::{Codes, LabelWalk, Map, Visitor, code};
-use super::{Column, Domain, Keyset, Label, Table};
+use super::Label;
+use super::label_cache::LabelCache;
+use super::walk::{Codes, LabelWalk, Map, Visitor};
 use crate::bits::mask;
 use crate::error::{Place, corrupt};
+use crate::view::catalogue::{Column, Domain, Keyset, Table, code};
 use crate::{KeyId, Result, Rule};
 
 /// Labels whose fields are cached, of all keysets together: at least [`crate::layout::MAX_LABELS`].
@@ -191,7 +192,7 @@ impl FieldCache {
         parts: &Parts,
         row: u32,
         time: u64,
-        values: &mut ValueCache<'data, '_>,
+        values: &mut LabelCache<'data, '_>,
         labels: &mut [Label<'data>],
     ) -> Result<()> {
         self.read(parts, (false, row), time, values, labels)
@@ -207,7 +208,7 @@ impl FieldCache {
         parts: &Parts,
         member: u32,
         time: u64,
-        values: &mut ValueCache<'data, '_>,
+        values: &mut LabelCache<'data, '_>,
         labels: &mut [Label<'data>],
     ) -> Result<()> {
         self.read(parts, (true, member), time, values, labels)
@@ -219,7 +220,7 @@ impl FieldCache {
         parts: &Parts,
         (is_member, row): (bool, u32),
         time: u64,
-        values: &mut ValueCache<'data, '_>,
+        values: &mut LabelCache<'data, '_>,
         labels: &mut [Label<'data>],
     ) -> Result<()> {
         let Self { fields, parts: all, maps, .. } = self;
@@ -306,7 +307,7 @@ impl Part {
         time: u64,
         fields: &[Field],
         maps: &[Map],
-        values: &mut ValueCache<'data, '_>,
+        values: &mut LabelCache<'data, '_>,
         labels: &mut [Label<'data>],
     ) -> Result<()> {
         if self.read == (time, row) {

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use super::{BlockView, LabelIdsIter, Series, TextLabel};
+use super::{LabelIdsIter, Series, TextLabel};
 use crate::error::{Place, corrupt_at};
+use crate::view::catalogue::BlockView;
 use crate::{KeyId, Result, Rule, SymbolId};
 
 /// The symbols of a block as text. The arena was checked once, so that each symbol costs only a check that it starts
@@ -18,6 +19,16 @@ pub struct Text<'data, 'view> {
 impl fmt::Debug for Text<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Text").field("view", &self.view()).finish_non_exhaustive()
+    }
+}
+
+impl<'data> BlockView<'data> {
+    /// Returns all symbols as text, after [`BlockView::check_arena`].
+    ///
+    /// # Errors
+    /// `Corrupt` if the arena is damaged.
+    pub fn text(&self) -> Result<Text<'data, '_>> {
+        Ok(Text::from_checked(self, self.check_arena()?))
     }
 }
 

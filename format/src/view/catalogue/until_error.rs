@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use crate::Result;
 
 /// Returns an iterator over items `0..count`. It ends after the first error.
-pub(super) fn until_error<T>(
+pub(crate) fn until_error<T>(
     count: u32,
     mut get: impl FnMut(u32) -> Result<T>,
 ) -> impl FusedIterator<Item = Result<T>> {

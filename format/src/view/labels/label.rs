@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{KeyId, SymbolId};
+use crate::number::low32;
+use crate::view::catalogue::BlockView;
+use crate::{KeyId, Result, SymbolId};
 
 /// A label as ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,5 +51,21 @@ pub struct TextLabel<'data> {
 impl<'data> From<TextLabel<'data>> for (&'data str, &'data str) {
     fn from(label: TextLabel<'data>) -> Self {
         (label.name, label.value)
+    }
+}
+
+impl<'data> BlockView<'data> {
+    /// Returns a label as ids.
+    #[inline(always)]
+    pub(crate) fn label_ids(&self, key: KeyId, code: u32) -> Result<LabelIds> {
+        Ok(LabelIds { key, code, value: self.dictionary_value(key, code)? })
+    }
+
+    /// Returns a label as bytes.
+    #[inline(always)]
+    pub(crate) fn label(&self, key: KeyId, code: u32) -> Result<Label<'data>> {
+        let record = self.key_record(key)?;
+        let [name, ..] = record;
+        Ok(Label { name: self.symbol(SymbolId(low32(name)))?, value: self.symbol(self.value_in(key, code, record)?)? })
     }
 }

@@ -1,10 +1,11 @@
-//! [`ValueCache`]: names of keys, places of dictionaries, and values of small dictionaries, cached.
+//! [`LabelCache`]: names of keys, places of dictionaries, and values of small dictionaries, cached.
 
 use std::ops::Range;
 
-use super::{BlockView, Label, walk};
+use super::Label;
 use crate::error::{Place, corrupt};
 use crate::number::{index, low32};
+use crate::view::catalogue::{BlockView, code as code_of};
 use crate::{KeyId, Result, Rule, SymbolId};
 
 /// Keys that are cached, each at its number modulo the length.
@@ -19,7 +20,7 @@ const NO_KEY: KeyId = KeyId(u32::MAX);
 /// Labels by key and code. Most keys of a block have few values, whose places are cached: a label of such a key costs
 /// one load from the cache instead of three from the block.
 #[derive(Clone, Debug)]
-pub(super) struct ValueCache<'data, 'view> {
+pub(super) struct LabelCache<'data, 'view> {
     view: &'view BlockView<'data>,
     dictionaries: [Dictionary<'data>; CACHED_KEYS],
     values: [Value; CACHED_VALUES],
@@ -57,7 +58,7 @@ impl Value {
     }
 }
 
-impl<'data, 'view> ValueCache<'data, 'view> {
+impl<'data, 'view> LabelCache<'data, 'view> {
     pub(super) const fn new(view: &'view BlockView<'data>) -> Self {
         const UNREAD: Dictionary<'static> =
             Dictionary { key: NO_KEY, row_count: 0, base: 0, width: 0, name: &[], first_bit: 0, values: None };
@@ -139,6 +140,6 @@ impl Dictionary<'_> {
         }
         let bit = self.first_bit + u64::from(code) * u64::from(self.width);
         let sum = u64::from(self.base) + view.rows.get(bit, self.width)?;
-        view.symbols().range(SymbolId(walk::code(sum, self.key.0, code)?))
+        view.symbols().range(SymbolId(code_of(sum, self.key.0, code)?))
     }
 }

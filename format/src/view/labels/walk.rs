@@ -3,11 +3,10 @@
 //! This is the only way from a row to its labels: names, labels as ids, bytes and text, and the fields that a resolver
 //! keeps all come from it.
 
-use super::shape::{ColumnWalk, LeafWalk};
-use super::{BlockView, Column, Domain, Table};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
 use crate::number::{index, length, low32};
+use crate::view::catalogue::{BlockView, Column, ColumnWalk, Domain, LeafWalk, Table, code};
 use crate::{KeyId, Result, Rule};
 
 /// Tables on the way whose place is kept between leaves. Nearly all keysets need their own table, one or two shared
@@ -461,10 +460,4 @@ impl<'data, 'view> Visitor<'data, 'view, RowPlace> for KeysAndCodes<'data, 'view
         };
         Ok((key, code))
     }
-}
-
-/// Returns the sum of base and field as a code.
-#[inline(always)]
-pub(super) fn code(sum: u64, table: u32, row: u32) -> Result<u32> {
-    u32::try_from(sum).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(table, row), sum, u32::MAX.into()))
 }

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 
 use super::symbol::binary_search;
 use super::until_error::until_error;
-use super::{BlockView, Label, LabelIds, Table, walk};
+use super::{BlockView, Table, code};
 use crate::error::{Place, corrupt};
 use crate::number::low32;
 use crate::{Error, KeyId, Result, Rule, SymbolId};
@@ -146,28 +146,19 @@ impl<'data> BlockView<'data> {
         self.value_in(key, code, self.key_record(key)?)
     }
 
-    /// Returns a label as ids.
-    #[inline(always)]
-    pub(super) fn label_ids(&self, key: KeyId, code: u32) -> Result<LabelIds> {
-        Ok(LabelIds { key, code, value: self.dictionary_value(key, code)? })
-    }
-
-    /// Returns a label as bytes.
-    #[inline(always)]
-    pub(super) fn label(&self, key: KeyId, code: u32) -> Result<Label<'data>> {
-        let record = self.key_record(key)?;
-        let [name, ..] = record;
-        Ok(Label { name: self.symbol(SymbolId(low32(name)))?, value: self.symbol(self.value_in(key, code, record)?)? })
-    }
-
     /// Returns the symbol at position `code` of the dictionary of a key with this record.
     #[inline(always)]
-    fn value_in(&self, key: KeyId, code: u32, [_, row_count, rows_offset, base, width]: [u64; 5]) -> Result<SymbolId> {
+    pub(crate) fn value_in(
+        &self,
+        key: KeyId,
+        code: u32,
+        [_, row_count, rows_offset, base, width]: [u64; 5],
+    ) -> Result<SymbolId> {
         if u64::from(code) >= row_count || width > 32 {
             return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
         }
         let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, low32(width))?;
-        walk::code(base + field, key.0, code).map(SymbolId)
+        self::code(base + field, key.0, code).map(SymbolId)
     }
 }
 

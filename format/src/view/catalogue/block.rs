@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use super::until_error::until_error;
-use super::{Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, SeriesIter, Symbols, Table, Text, frame};
+use super::{Frame, Keyset, Meta, Metrics, Pool, Symbols, Table, frame};
 use crate::bits::Bits;
 use crate::checksum::ChunkProofs;
 use crate::error::{Place, corrupt, corrupt_at};
@@ -365,14 +365,6 @@ impl<'data> BlockView<'data> {
         self.symbols.lookup(symbol)
     }
 
-    /// Returns all symbols as text, after [`BlockView::check_arena`].
-    ///
-    /// # Errors
-    /// `Corrupt` if the arena is damaged.
-    pub fn text(&self) -> Result<Text<'data, '_>> {
-        Ok(Text::from_checked(self, self.check_arena()?))
-    }
-
     /// Checks the arena's checksums and that it is UTF-8. One pass over it, at about 8 GB/s.
     ///
     /// # Errors
@@ -492,18 +484,6 @@ impl<'data> BlockView<'data> {
         }
     }
 
-    /// Returns the series with this ref, or `None` if it is out of range. Costs a binary search over keysets, and one
-    /// over anchors if the keyset has lists.
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn series(&self, series: SeriesRef) -> Result<Option<Series<'data, '_>>> {
-        let Some(keyset) = self.keyset_with(series)? else { return Ok(None) };
-        let place = series.0 - keyset.first().0;
-        let (row, in_list) = keyset.locate(place)?;
-        Series::open(&keyset, series, row, in_list, keyset.table().leaf_count()?).map(Some)
-    }
-
     /// Returns the keyset that has this series, or `None` if the series is out of range. Costs a binary search.
     pub(crate) fn keyset_with(&self, series: SeriesRef) -> Result<Option<Keyset<'data, '_>>> {
         let number = self.keyset_number(series)?;
@@ -531,19 +511,6 @@ impl<'data> BlockView<'data> {
             if end <= u64::from(series.0) { low = middle + 1 } else { high = middle }
         }
         Ok(low)
-    }
-
-    /// Returns a cache that resolves many series faster than [`BlockView::series`] does one by one.
-    #[must_use]
-    pub const fn resolver(&self) -> Resolver<'data, '_> {
-        Resolver::new(self)
-    }
-
-    /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
-    /// it is faster than [`BlockView::series`] for each ref.
-    #[must_use]
-    pub const fn series_iter(&self) -> SeriesIter<'data, '_> {
-        SeriesIter::new(self)
     }
 }
 

@@ -114,13 +114,13 @@ impl Frame {
     }
 
     /// Copies a section, and checks the chunks that it lies in as they are copied.
-    pub(super) fn copy(&self, block: &[u8], kind: SectionKind) -> Result<Vec<u8>> {
+    pub(crate) fn copy(&self, block: &[u8], kind: SectionKind) -> Result<Vec<u8>> {
         let Extent { offset, length } = self.extent(kind);
         self.checked(block).copy(offset..offset.saturating_add(length))
     }
 
     /// Copies the meta section, and checks the front that it is a part of as it is copied.
-    pub(super) fn copy_meta(&self, block: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn copy_meta(&self, block: &[u8]) -> Result<Vec<u8>> {
         let mut front = block.get(..index(low32(self.grid.front))).unwrap_or_default().to_vec();
         let header = parse_header_fields(&front)?;
         // The bytes may be those of another block by now.

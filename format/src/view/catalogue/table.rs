@@ -1,7 +1,7 @@
 //! [`Table`]: sorted, distinct rows of codes (spec, section 7).
 
+use super::BlockView;
 use super::shape::{ColumnWalk, LeafWalk, Shape};
-use super::{BlockView, Leaves, walk};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
@@ -40,7 +40,7 @@ pub struct Table<'data, 'view> {
     shape: Option<Shape>,
     pub(crate) row_count: u32,
     /// First bit of the rows in the rows section.
-    pub(super) first_bit: u64,
+    pub(crate) first_bit: u64,
     pub(crate) row_bits: u32,
     /// Smallest code of a dictionary.
     base: u32,
@@ -206,7 +206,7 @@ impl<'data, 'view> Table<'data, 'view> {
 
     /// Returns a column from its record. Its field starts at `start_bit`, the end of the field before it.
     #[inline(always)]
-    pub(super) fn column_of_record(&self, start_bit: u32, [domain, base, end_bit]: [u64; 3]) -> Result<Column> {
+    pub(crate) fn column_of_record(&self, start_bit: u32, [domain, base, end_bit]: [u64; 3]) -> Result<Column> {
         let width = end_bit.wrapping_sub(start_bit.into());
         if width > 32 || end_bit > u64::from(self.row_bits) {
             return Err(corrupt(Rule::TableExtent, Place::Table(self.id.into()), width, 32));
@@ -248,12 +248,12 @@ impl<'data, 'view> Table<'data, 'view> {
     pub fn code(&self, row: u32, column: &Column) -> Result<u32> {
         self.expect_row(row)?;
         let field = self.field(row, column.start_bit, column.width)?;
-        walk::code(u64::from(column.base) + field, self.id, row)
+        code(u64::from(column.base) + field, self.id, row)
     }
 
     /// Returns an error for a row that the table does not have.
     #[inline(always)]
-    pub(super) fn expect_row(&self, row: u32) -> Result<()> {
+    pub(crate) fn expect_row(&self, row: u32) -> Result<()> {
         if row < self.row_count {
             return Ok(());
         }
@@ -343,13 +343,13 @@ impl<'data, 'view> Table<'data, 'view> {
     /// Returns a reader of its columns, from column `first` on, or `None` for a dictionary and if a column's record is
     /// too long.
     #[inline]
-    pub(super) fn column_walk(&self, first: u32) -> Option<ColumnWalk> {
+    pub(crate) fn column_walk(&self, first: u32) -> Option<ColumnWalk> {
         self.shape.as_ref()?.column_walk(first)
     }
 
     /// Returns a reader of the columns of the leaves that are written out, from leaf `first` on.
     #[inline]
-    pub(super) fn leaf_walk(&self, first: u32) -> LeafWalk {
+    pub(crate) fn leaf_walk(&self, first: u32) -> LeafWalk {
         self.shape.as_ref().map_or(LeafWalk::NONE, |shape| shape.leaf_walk(first))
     }
 
@@ -364,21 +364,10 @@ impl<'data, 'view> Table<'data, 'view> {
             }
         }
     }
+}
 
-    /// Returns the keys of the leaves, in order.
-    ///
-    /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
-    pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
-        Leaves::new(self)
-    }
-
-    /// Returns the key of leaf `leaf`.
-    ///
-    /// # Errors
-    /// `Corrupt` if the catalogue is damaged or the table does not have the leaf.
-    #[inline]
-    pub fn leaf_key(&self, leaf: u32) -> Result<KeyId> {
-        walk::descend(*self, (), leaf, &mut walk::Keys)
-    }
+/// Returns the sum of base and field as a code.
+#[inline(always)]
+pub(crate) fn code(sum: u64, table: u32, row: u32) -> Result<u32> {
+    u32::try_from(sum).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(table, row), sum, u32::MAX.into()))
 }

@@ -20,7 +20,7 @@ pub(crate) struct Records<const N: usize> {
 
 /// Places of the fields of a record in one or two words.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Words<const N: usize> {
+pub(crate) struct Words<const N: usize> {
     /// True if each field is in one of the words.
     is_usable: bool,
     /// First bit of the second word in a record; 0 without one.
@@ -32,12 +32,12 @@ pub(super) struct Words<const N: usize> {
 }
 
 /// Bits of a word that [`Bits::word`] returns.
-pub(super) const WORD_BITS: u32 = 57;
+pub(crate) const WORD_BITS: u32 = 57;
 
 impl<const N: usize> Words<N> {
     const NONE: Self = Self { is_usable: false, second: 0, is_second: [false; N], shifts: [0; N], masks: [0; N] };
 
-    pub(super) fn new(ends: [u32; N]) -> Self {
+    pub(crate) fn new(ends: [u32; N]) -> Self {
         let stride = ends.last().copied().unwrap_or(0);
         let second = stride.saturating_sub(WORD_BITS);
         // A record without bits may lie at the end of its stream.
@@ -59,7 +59,7 @@ impl<const N: usize> Words<N> {
 
     /// Returns the fields of the record that starts at bit `bit`. `ends` holds the end of each field in the record.
     #[inline(always)]
-    pub(super) fn get(&self, bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Result<[u64; N]> {
+    pub(crate) fn get(&self, bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Result<[u64; N]> {
         if !self.is_usable {
             return Self::get_each(bits, bit, ends);
         }

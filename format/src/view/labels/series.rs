@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::iter::FusedIterator;
 
-use super::symbol::binary_search;
 use super::walk::{KeysAndCodes, LabelWalk, RowPlace, descend};
-use super::{BlockView, Keyset, Label, LabelIds, Table};
+use super::{Label, LabelIds};
+use crate::view::catalogue::{BlockView, Keyset, Table, binary_search};
 use crate::{KeyId, Result, SeriesRef};
 
 /// A series of a block, from which its labels are read.
@@ -18,6 +18,37 @@ pub struct Series<'data, 'view> {
     /// Row of the pool's table, for a keyset with lists.
     member: u32,
     leaf_count: u32,
+}
+
+impl<'data> BlockView<'data> {
+    /// Returns the series with this ref, or `None` if it is out of range. Costs a binary search over keysets, and one
+    /// over anchors if the keyset has lists.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn series(&self, series: SeriesRef) -> Result<Option<Series<'data, '_>>> {
+        let Some(keyset) = self.keyset_with(series)? else { return Ok(None) };
+        let place = series.0 - keyset.first().0;
+        let (row, in_list) = keyset.locate(place)?;
+        Series::open(&keyset, series, row, in_list, keyset.table().leaf_count()?).map(Some)
+    }
+
+    /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
+    /// it is faster than [`BlockView::series`] for each ref.
+    #[must_use]
+    pub const fn series_iter(&self) -> SeriesIter<'data, '_> {
+        SeriesIter::new(self)
+    }
+}
+
+impl<'data, 'view> Keyset<'data, 'view> {
+    /// Returns the series, in the order of their refs.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn series(&self) -> Result<KeysetSeries<'data, 'view>> {
+        KeysetSeries::new(self)
+    }
 }
 
 impl<'data, 'view> Series<'data, 'view> {

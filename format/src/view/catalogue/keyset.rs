@@ -3,7 +3,7 @@
 use std::iter::FusedIterator;
 
 use super::until_error::until_error;
-use super::{BlockView, Domain, KeysetSeries, Leaves, List, Pool, Table};
+use super::{BlockView, Domain, List, Pool, Table};
 use crate::bits::width;
 use crate::error::{Place, corrupt};
 use crate::layout::ANCHOR_ROWS;
@@ -15,7 +15,7 @@ use crate::{Error, Result, Rule, SeriesRef};
 pub struct Keyset<'data, 'view> {
     view: &'view BlockView<'data>,
     id: u32,
-    pub(super) table: Table<'data, 'view>,
+    pub(crate) table: Table<'data, 'view>,
     first: u32,
     series_count: u32,
     anchors_bit: u64,
@@ -84,22 +84,6 @@ impl<'data, 'view> Keyset<'data, 'view> {
     #[must_use]
     pub const fn series_count(&self) -> u32 {
         self.series_count
-    }
-
-    /// Returns the keys, in order.
-    ///
-    /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
-    pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
-        self.table.keys()
-    }
-
-    /// Returns the series, in the order of their refs.
-    ///
-    /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
-    pub fn series(&self) -> Result<KeysetSeries<'data, 'view>> {
-        KeysetSeries::new(self)
     }
 
     /// Returns the list that row `row` ends in, or `None` if the keyset has no lists.
