@@ -191,6 +191,7 @@ impl<'a> Bits<'a> {
 }
 
 /// A range of bits of a stream.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Window<'a> {
     bytes: &'a [u8],
     /// First bit in the first byte.
@@ -198,6 +199,9 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
+    /// No bits.
+    pub(crate) const EMPTY: Self = Self { bytes: &[], start: 0 };
+
     /// Returns at least 57 bits starting at bit `bit` of the window; higher bits are unspecified.
     #[inline(always)]
     pub(crate) fn word(&self, bit: u64) -> Option<u64> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::view::{BlockView, FindError, Series};
+use chronoxide_format::view::{BlockView, FindError, Paths, Series};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{KeyId, Result, Rule, SeriesRef, SymbolId};
 use chronoxide_testkit::fuzzing::rebuild::rebuilt_with_rows_written_later;
@@ -43,6 +43,7 @@ fn for_each_block(seed: u64, count: usize, check: impl Fn(&BlockView<'_>, &BTree
                 panic!("{error}\n{plan:#?}\n{series:?}");
             }
             check(&view, &series, &plan, &mut random);
+            check(&view.with_paths(&Paths::new()), &series, &plan, &mut random);
         }
     }
 }
@@ -234,8 +235,10 @@ fn labels_of_more_tables_than_a_walk_keeps_open_are_in_order() {
             let bytes = block(&series, &plan, RowForm::BitPacked);
             let view = BlockView::open(&bytes).unwrap();
             assert_eq!(view.keyset(0).unwrap().unwrap().pool().is_some(), list.is_some());
-            holds_its_series(&view, &series, &plan, &mut random);
-            finds_its_series_and_no_other(&view, &series, &mut random);
+            for view in [view, view.with_paths(&Paths::new())] {
+                holds_its_series(&view, &series, &plan, &mut random);
+                finds_its_series_and_no_other(&view, &series, &mut random);
+            }
         }
     }
 }

@@ -93,8 +93,8 @@ pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView,
 pub use chronoxide_format::verify::ContentFingerprint;
 pub use chronoxide_format::view::{
     BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels,
-    List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series, SeriesIter, Symbols,
-    Table, TableKeys, Text, TextLabel, TextLabels, TimeRange,
+    List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Paths, Pool, Resolver, Section, Sections, Series, SeriesIter,
+    Symbols, Table, TableKeys, Text, TextLabel, TextLabels, TimeRange,
 };
 pub use chronoxide_format::{Corruption, Error, ErrorKind, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
 pub use error::{FileError, OpenError};

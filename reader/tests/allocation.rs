@@ -64,6 +64,23 @@ fn a_mapped_block_allocates_little_at_open_and_nothing_after() {
     }
 }
 
+#[test]
+fn a_block_that_keeps_paths_allocates_for_the_first_reader_alone() {
+    for golden in goldens() {
+        let block = Block::from_vec(golden.bytes, Checks::Lazy).expect("a golden block");
+        let expected = resolve_everything(&block.view());
+        let (_, asking) = measure(|| block.keep_paths());
+        assert_eq!(asking, Usage::default(), "{}", golden.name);
+        let (bytes, first) = measure(|| resolve_everything(&block.view()));
+        assert_eq!(bytes, expected, "{}", golden.name);
+        let kept = block.paths().expect("paths are kept").allocated() as u64;
+        assert_eq!(kept > 0, expected > 0, "{}", golden.name);
+        assert!(first.peak >= kept, "{}: {kept} of {first:?}", golden.name);
+        let (bytes, later) = measure(|| resolve_everything(&block.clone().view()));
+        assert_eq!((bytes, later), (expected, Usage::default()), "{}", golden.name);
+    }
+}
+
 /// Follows every series in order and one by one, and verifies the remap. Returns how many were followed.
 fn follow_everything(bytes: &[u8]) -> u64 {
     let view = RemapView::open(bytes).expect("a golden remap");

@@ -5,9 +5,9 @@ use chronoxide_reader::{
     Block, BlockId, BlockView, Checks, Column, ContentFingerprint, Corruption, Domain, Error, ErrorKind, FileError,
     FindError, Fingerprint, Folder, Frame, Job, KeyId, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter,
     LabelPolicy, Labels, List, Meta, MetricMetadata, MetricRows, Metrics, OpenError, OwnedLabels, OwnedMeta, Pairs,
-    Pool, PoolId, Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections, Series,
-    SeriesIter, SeriesRef, SymbolId, Symbols, Table, TableId, TableKeys, Target, Targets, Text, TextLabel, TextLabels,
-    TimeRange, View,
+    Paths, Pool, PoolId, Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections,
+    Series, SeriesIter, SeriesRef, SymbolId, Symbols, Table, TableId, TableKeys, Target, Targets, Text, TextLabel,
+    TextLabels, TimeRange, View,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/metrics.cx");
@@ -164,6 +164,7 @@ fn public_types_are_send_and_sync() {
     check::<Text<'_, '_>>();
     check::<OwnedLabels>();
     check::<OwnedMeta>();
+    check::<Paths>();
     check::<Folder>();
     check::<Remap>();
     check::<RemapView<'_>>();

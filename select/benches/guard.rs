@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Paths};
 use chronoxide_select::{Index, Searcher, Selector};
 use chronoxide_testkit::flat::{FlatPairs, touch};
 use workload::{SERIES, blocks, scatter};
@@ -231,7 +231,8 @@ fn compare(recorded: &BTreeMap<String, f64>, now: &[(String, f64)], tolerance: f
 fn run() -> Result<usize, Failure> {
     let options = Options::parse(std::env::args().skip(1))?;
     let (bytes, selectors) = options.data()?;
-    let view = BlockView::open(&bytes)?;
+    let paths = Paths::new();
+    let view = BlockView::open(&bytes)?.with_paths(&paths);
     let index = Index::new(&view)?;
     let flat = FlatPairs::from_view(&view);
     let searcher = Searcher::new(&view, &index);

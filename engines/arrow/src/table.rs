@@ -47,6 +47,7 @@ impl BlockTable {
     /// # Errors
     /// As [`BlockTable::new`].
     pub fn with_index(block: Block, index: Arc<Index>) -> Result<Self, TableError> {
+        block.keep_paths();
         let view = block.view();
         let series_count = view.series_count().map_err(|error| block.locate(error.into()))?;
         let dictionaries = (0..view.key_count()).map(|_| OnceLock::new()).collect();

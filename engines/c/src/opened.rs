@@ -41,6 +41,7 @@ self_cell!(
 
 impl BlockCell {
     fn share(block: Block, index: IndexPlace) -> Arc<Self> {
+        block.keep_paths();
         let owner = Owner { block, index, has_index: OnceLock::new(), table: OnceLock::new() };
         Arc::new(Self::new(owner, |owner| owner.block.view()))
     }

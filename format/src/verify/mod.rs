@@ -64,7 +64,9 @@ impl BlockView<'_> {
     /// Returns the error of [`BlockView::verify`], on any number of threads: a damaged block is verified again in
     /// order.
     pub fn verify_on(&self, join: &impl Join) -> Result<ContentFingerprint> {
-        let (content, id) = join.join(|| self.verify_all(join), || self.check_id());
+        // Verification reads each byte anew: what is kept may come from other bytes.
+        let view = self.without_paths();
+        let (content, id) = join.join(|| view.verify_all(join), || view.check_id());
         match content.and_then(|content| id.map(|()| content)) {
             // If several rules are broken, pieces may have met another one first.
             Err(error) if join.pieces() > 1 => self.verify().and(Err(error)),
@@ -89,13 +91,14 @@ impl BlockView<'_> {
     /// # Errors
     /// Returns the first violation.
     pub fn verify_content(&self, join: &impl Join) -> Result<ContentFingerprint> {
-        self.frame().check_all(self.bytes())?;
-        if self.packed()?.is_some() {
-            self.symbols().expect_arena()?;
+        let view = &self.without_paths();
+        view.frame().check_all(view.bytes())?;
+        if view.packed()?.is_some() {
+            view.symbols().expect_arena()?;
         }
-        catalogue::verify(self)?;
-        let inner = Inner::verify(self)?;
-        piece::verify(self, inner, join)
+        catalogue::verify(view)?;
+        let inner = Inner::verify(view)?;
+        piece::verify(view, inner, join)
     }
 }
 

@@ -135,7 +135,7 @@ impl Piece {
             columns.push(column?);
         }
         let keys = verify_leaves(view, &table, columns, &inner.known)?.keys;
-        let keyset = Keyset::with_table(view, id, table)?;
+        let keyset = Keyset::with_table(id, table)?;
         let anchors = keyset.anchors_offset();
         match (keyset.pool(), &mut self.anchors) {
             (None, _) => expect(Rule::MembersExtent, Place::Keyset(id.into()), anchors, 0)?,

@@ -40,9 +40,9 @@ pub(super) fn verify_leaves(
     columns: &[Column],
     known: &[Known],
 ) -> Result<Known> {
-    let place = Place::Table(table.id.into());
+    let place = Place::Table(table.entry.id.into());
     if table.is_dictionary() {
-        return Ok(Known { keys: [KeyId(table.id)].into(), depth: 0 });
+        return Ok(Known { keys: [KeyId(table.entry.id)].into(), depth: 0 });
     }
     let mut expected = Vec::with_capacity(columns.len().max(index(table.written_leaf_count()).min(index(MAX_LABELS))));
     let mut depth = 0;

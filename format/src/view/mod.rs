@@ -18,8 +18,8 @@ mod labels;
 
 pub(crate) use catalogue::{BLOCK_ROWS, Records};
 pub use catalogue::{
-    BlockView, Column, Domain, Frame, Job, Keyset, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, ReadOnly,
-    Section, Sections, Symbols, Table, TimeRange,
+    BlockView, Column, Domain, Frame, Job, Keyset, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Paths, Pool,
+    ReadOnly, Section, Sections, Symbols, Table, TimeRange,
 };
 pub use find::FindError;
 pub use labels::{

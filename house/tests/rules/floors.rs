@@ -73,6 +73,6 @@ fn floors_use_only_floors_below() {
                 count += 1;
             }
         }
-        assert!(count >= 10, "only {count} uses in {}", rooms.folder);
+        assert!(count >= 5, "only {count} uses in {}", rooms.folder);
     }
 }

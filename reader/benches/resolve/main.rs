@@ -10,7 +10,7 @@ mod workload;
 
 use std::hint::black_box;
 
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Paths};
 use chronoxide_reader::{Block, Checks, Label, SeriesRef};
 use chronoxide_testkit::flat::{FlatPairs, touch};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -91,7 +91,11 @@ fn resolve(criterion: &mut Criterion) {
     // Layouts number series differently, so that only all of them are the same.
     let all: u64 = (0..SERIES).map(|series| flat.touch(series)).sum();
     for (name, bytes) in &blocks {
-        assert_eq!(touch_all(&BlockView::open(bytes).expect("sound"), 0..SERIES), all, "{name}");
+        assert_eq!(
+            touch_all(&BlockView::open(bytes).expect("sound").with_paths(&Paths::new()), 0..SERIES),
+            all,
+            "{name}"
+        );
     }
 
     let mut group = criterion.benchmark_group("resolve");
@@ -115,9 +119,11 @@ fn resolve(criterion: &mut Criterion) {
     }
     let refs: Vec<SeriesRef> = at_random().map(SeriesRef).collect();
     for (name, bytes) in &blocks {
-        let view = BlockView::open(bytes).expect("sound");
+        let paths = Paths::new();
+        let view = BlockView::open(bytes).expect("sound").with_paths(&paths);
         assert_eq!(touch_many(&view, &refs), touch_all(&view, at_random()), "{name}");
         let lazy = Block::from_vec(bytes.clone(), Checks::Lazy).expect("sound");
+        lazy.keep_paths();
         let lazy = lazy.view();
         group.bench_function(format!("in order/{name}"), |b| {
             b.iter(|| in_order().map(|series| touch_series(&view, series)).sum::<u64>())

@@ -93,6 +93,7 @@ impl SetBlock {
         if let Some(index) = self.known_index() {
             return Ok(index);
         }
+        self.block.keep_paths();
         let index = Arc::new(Index::new(&self.block.view())?);
         Ok(self.index.get_or_init(|| index))
     }

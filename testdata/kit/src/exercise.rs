@@ -9,7 +9,7 @@ use chronoxide_dump::series::{Format, write_series};
 use chronoxide_dump::summary::Summary;
 use chronoxide_dump::tables::{Selection, table_entries};
 use chronoxide_dump::{DumpError, dump};
-use chronoxide_format::view::{BlockView, FindError, Series};
+use chronoxide_format::view::{BlockView, FindError, Paths, Series};
 use chronoxide_format::{KeyId, PoolId, Result, SeriesRef, SymbolId, TableId};
 
 /// Things of each kind that are looked at, from the first on.
@@ -35,12 +35,15 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
         tally.errors += 1;
         return tally;
     };
-    let reader = Reader { view: &view, first };
-    tally.note(reader.names());
-    tally.note(reader.tables());
-    tally.note(read_meta(&view));
-    tally.note(reader.metrics());
-    reader.series(&mut tally);
+    let paths = Paths::new();
+    for view in [view, view.with_paths(&paths)] {
+        let reader = Reader { view: &view, first };
+        tally.note(reader.names());
+        tally.note(reader.tables());
+        tally.note(read_meta(&view));
+        tally.note(reader.metrics());
+        reader.series(&mut tally);
+    }
     tally.note_dump(Summary::from_view(&view).map(|_| ()).map_err(DumpError::from));
     if as_text {
         tally.note_dump(dump(&view, Some(3), &mut std::io::sink()));

@@ -179,6 +179,7 @@ impl Inputs {
     pub(super) fn query(&self, selectors: &[Selector]) -> Queries<'_> {
         let mut queries = Queries { inputs: self, blocks: Vec::new(), paths: Vec::new() };
         for (path, block) in &self.blocks {
+            block.keep_paths();
             match Queried::new(*block.view(), selectors) {
                 Ok(block) => {
                     queries.blocks.push(block);
@@ -193,8 +194,10 @@ impl Inputs {
     /// Returns the blocks as one input of a report.
     pub(super) fn reported(&self, name: impl Into<String>) -> Input<'_> {
         let blocks = self.blocks.iter();
-        let blocks =
-            blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: *block.view() });
+        let blocks = blocks.map(|(path, block)| {
+            block.keep_paths();
+            report::Block { name: path.display().to_string(), view: *block.view() }
+        });
         let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
         Input {
             name: name.into(),

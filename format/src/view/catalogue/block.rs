@@ -3,14 +3,15 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
+use super::paths::KeptCatalogue;
 use super::until_error::until_error;
-use super::{Frame, Keyset, Meta, Metrics, Pool, Symbols, Table, frame};
+use super::{Frame, Keyset, Meta, Metrics, Paths, Pool, Symbols, Table, frame};
 use crate::bits::Bits;
 use crate::checksum::ChunkProofs;
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::{BlockId, BlockIdHasher, Fingerprint, SectionHasher};
 use crate::layout::{CatalogueHeader, Header, MAY_BE_COPIED, RowForm, SectionEntry, SectionKind, SymbolsHeader};
-use crate::number::length;
+use crate::number::{length, low32};
 use crate::packed::Packed;
 use crate::write::{CarriedSections, SectionBytes};
 use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
@@ -47,6 +48,8 @@ pub struct BlockView<'data> {
     only_reading: bool,
     /// Record of checked chunks, for sections whose proofs are made on demand.
     proofs: Option<&'data ChunkProofs>,
+    /// Use [`BlockView::kept`].
+    paths: Option<&'data Paths>,
 }
 
 impl fmt::Debug for BlockView<'_> {
@@ -110,6 +113,7 @@ impl<'data> BlockView<'data> {
             unpacked_metrics: &[],
             only_reading: false,
             proofs,
+            paths: None,
         }
     }
 
@@ -130,6 +134,25 @@ impl<'data> BlockView<'data> {
             self.symbols.is_missing = false;
         }
         self
+    }
+
+    /// Returns the view with paths, which are new or belong to the same block: it parses no entry of the catalogue
+    /// twice. Those of another block give errors or wrong values.
+    #[must_use]
+    pub const fn with_paths(self, paths: &'data Paths) -> Self {
+        Self { paths: Some(paths), ..self }
+    }
+
+    /// Returns the part of the catalogue that is kept. A packed arena has no names of keys to keep.
+    #[inline(always)]
+    pub(crate) fn kept(&self) -> Option<&'data KeptCatalogue> {
+        let paths = self.paths?;
+        (!self.is_packed()).then(|| paths.of(self))
+    }
+
+    /// Returns the view without paths.
+    pub(crate) const fn without_paths(self) -> Self {
+        Self { paths: None, ..self }
     }
 
     /// Returns true if the block is an archive and the view was made without the decoded content of its packed
@@ -402,7 +425,7 @@ impl<'data> BlockView<'data> {
     pub(crate) fn row_count(&self, table: u32) -> Result<u32> {
         let catalogue = &self.frame.catalogue;
         let row_count = match table.checked_sub(catalogue.keys.count) {
-            None => self.key_record(KeyId(table))?[1],
+            None => self.dictionary_entry(KeyId(table))?.row_count.into(),
             Some(number) => match catalogue.tables.get(&self.catalogue, number) {
                 Some(record) => record?[0],
                 None => 0,
@@ -411,7 +434,7 @@ impl<'data> BlockView<'data> {
         if row_count == 0 {
             return Err(corrupt(Rule::TableRows, Place::Table(table.into()), 0, 1));
         }
-        Ok(crate::number::low32(row_count))
+        Ok(low32(row_count))
     }
 
     /// Returns the number of list pools.
@@ -458,7 +481,7 @@ impl<'data> BlockView<'data> {
     /// opening the keysets. After an error the iterator ends.
     #[must_use]
     pub fn keyset_ends(&self) -> impl FusedIterator<Item = Result<SeriesRef>> {
-        until_error(self.keyset_count(), |keyset| Ok(SeriesRef(crate::number::low32(self.keyset_record(keyset)?[0]))))
+        until_error(self.keyset_count(), |keyset| Ok(SeriesRef(low32(self.keyset_record(keyset)?[0]))))
     }
 
     /// Returns the table of keyset `keyset`, which the block must have.
@@ -479,7 +502,7 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if the catalogue is damaged.
     pub fn series_count(&self) -> Result<u32> {
         match self.keyset_count().checked_sub(1) {
-            Some(last) => Ok(crate::number::low32(self.keyset_record(last)?[0])),
+            Some(last) => Ok(low32(self.keyset_record(last)?[0])),
             None => Ok(0),
         }
     }
@@ -504,6 +527,9 @@ impl<'data> BlockView<'data> {
     /// range. Costs a binary search.
     #[inline]
     pub(crate) fn keyset_number(&self, series: SeriesRef) -> Result<u32> {
+        if let Some(ends) = self.kept().and_then(|kept| kept.series_ends()) {
+            return Ok(low32(length(ends.partition_point(|&end| end <= series.0))));
+        }
         let (mut low, mut high) = (0, self.keyset_count());
         while low < high {
             let middle = low + (high - low) / 2;

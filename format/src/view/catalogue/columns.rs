@@ -40,7 +40,7 @@ impl<'data, 'view> Table<'data, 'view> {
         other: impl Fn(usize) -> F,
     ) -> Result<()> {
         let columns = self.columns().collect::<Result<Vec<Column>>>()?;
-        let rows = rows.start..rows.end.min(self.row_count);
+        let rows = rows.start..rows.end.min(self.entry.row_count);
         let start = codes.len();
         codes.resize(start + rows.len() * columns.len(), 0);
         let out = codes.get_mut(start..).unwrap_or_default();
@@ -59,7 +59,7 @@ impl<'data, 'view> Table<'data, 'view> {
                 if mapped.is_none() {
                     let row = rows.clone().zip(&read).find(|(_, code)| other(**code).is_none());
                     let row = row.map_or(rows.start, |(row, _)| row);
-                    return Err(corrupt_at(Rule::ColumnCode, Place::Row(self.id, row)));
+                    return Err(corrupt_at(Rule::ColumnCode, Place::Row(self.entry.id, row)));
                 }
             }
         }
@@ -72,11 +72,11 @@ impl<'data, 'view> Table<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn read_column(&self, rows: Range<u32>, column: &Column, codes: &mut [u32]) -> Result<()> {
-        let rows = rows.start..rows.end.min(self.row_count);
+        let rows = rows.start..rows.end.min(self.entry.row_count);
         let codes = codes.get_mut(..rows.len().min(codes.len())).unwrap_or_default();
-        let first_row = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
+        let first_row = self.entry.first_bit + u64::from(rows.start) * u64::from(self.entry.row_bits);
         let start = first_row + u64::from(column.start_bit);
-        let run = Run { start, stride: self.row_bits, width: column.width, base: column.base };
+        let run = Run { start, stride: self.entry.row_bits, width: column.width, base: column.base };
         if !self.view.rows.unpack(run, codes)? {
             // The slow way finds the row whose code does not fit.
             for (row, code) in rows.zip(codes) {

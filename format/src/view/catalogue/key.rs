@@ -34,7 +34,8 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if a byte that was read is damaged or the block does not have the key.
     #[inline]
     pub fn key_name(&self, key: KeyId) -> Result<&'data [u8]> {
-        self.symbol(self.key_symbol(key)?)
+        let kept = self.kept().and_then(|kept| self.symbols().arena().get(kept.key(key)?.name.clone()));
+        kept.map_or_else(|| self.symbol(self.key_symbol(key)?), Ok)
     }
 
     /// Returns the key with this name, or `None` if the block does not have it. Costs a binary search.
@@ -129,12 +130,13 @@ impl<'data> BlockView<'data> {
         key.0 < self.key_count()
     }
 
-    /// Returns `name`, `row_count`, `rows_offset`, `base` and `width` of a key that the block refers to; a key out of
-    /// range is corruption.
+    /// Returns the dictionary of a key that the block refers to; a key out of range is corruption.
     #[inline(always)]
-    pub(crate) fn key_record(&self, key: KeyId) -> Result<[u64; 5]> {
-        let keys = &self.frame.catalogue.keys;
-        keys.get(&self.catalogue, key.0).unwrap_or_else(|| Err(key_out_of_range(key, keys.count)))
+    pub(crate) fn dictionary_entry(&self, key: KeyId) -> Result<DictionaryEntry> {
+        match self.kept().and_then(|kept| kept.key(key)) {
+            Some(kept) => Ok(kept.dictionary),
+            None => DictionaryEntry::read(self, key),
+        }
     }
 
     /// Returns the symbol at position `code` of a key's dictionary. Reads the key's record and one field.
@@ -143,22 +145,46 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if a byte that was read is damaged or the block does not have the key or the position.
     #[inline(always)]
     pub fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
-        self.value_in(key, code, self.key_record(key)?)
+        self.dictionary_entry(key)?.value(self, code)
+    }
+}
+
+/// A key and its dictionary, as the catalogue describes them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DictionaryEntry {
+    pub key: KeyId,
+    /// Symbol of the key's name.
+    pub name: SymbolId,
+    pub row_count: u32,
+    /// Smallest symbol, which is added to each field.
+    pub base: u32,
+    pub width: u32,
+    /// First bit of the rows in the rows section.
+    pub first_bit: u64,
+}
+
+impl DictionaryEntry {
+    #[inline(always)]
+    pub(crate) fn read(view: &BlockView<'_>, key: KeyId) -> Result<Self> {
+        let keys = &view.frame.catalogue.keys;
+        let record = keys.get(&view.catalogue, key.0).unwrap_or_else(|| Err(key_out_of_range(key, keys.count)));
+        let [name, row_count, rows_offset, base, width] = record?;
+        if width > 32 {
+            return Err(corrupt(Rule::TableExtent, Place::Table(key.0.into()), width, 32));
+        }
+        let [row_count, base, width] = [row_count, base, width].map(low32);
+        Ok(Self { key, name: SymbolId(low32(name)), row_count, base, width, first_bit: rows_offset * 8 })
     }
 
-    /// Returns the symbol at position `code` of the dictionary of a key with this record.
+    /// Returns the symbol at position `code`.
     #[inline(always)]
-    pub(crate) fn value_in(
-        &self,
-        key: KeyId,
-        code: u32,
-        [_, row_count, rows_offset, base, width]: [u64; 5],
-    ) -> Result<SymbolId> {
-        if u64::from(code) >= row_count || width > 32 {
-            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
+    pub(crate) fn value(&self, view: &BlockView<'_>, code: u32) -> Result<SymbolId> {
+        let key = self.key.0;
+        if code >= self.row_count {
+            return Err(corrupt(Rule::ColumnCode, Place::Table(key.into()), code.into(), self.row_count.into()));
         }
-        let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, low32(width))?;
-        self::code(base + field, key.0, code).map(SymbolId)
+        let field = view.rows.get(self.first_bit + u64::from(code) * u64::from(self.width), self.width)?;
+        self::code(u64::from(self.base) + field, key, code).map(SymbolId)
     }
 }
 

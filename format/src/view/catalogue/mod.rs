@@ -10,18 +10,22 @@
 //! | `block` | [`BlockView`]: sections, counts, tables and keysets |
 //! | `owned_meta` | [`OwnedMeta`]: a copy of meta and metrics that was checked against the block's id |
 //! | `table`, `columns` | [`Table`]: rows of codes; codes of many rows at once |
+//! | `map` | tables of one column over a dictionary |
 //! | `key` | label keys and their dictionaries |
 //! | `pool` | lists of rows |
 //! | `keyset` | keysets and their anchors |
+//! | `paths` | [`Paths`]: entries of the catalogue and paths to labels, kept |
 
 mod block;
 mod columns;
 mod frame;
 mod key;
 mod keyset;
+mod map;
 mod meta;
 mod metrics;
 mod owned_meta;
+mod paths;
 mod pool;
 mod record;
 mod shape;
@@ -33,9 +37,12 @@ pub use block::{BlockView, ReadOnly, Section, Sections};
 pub(crate) use columns::BLOCK_ROWS;
 pub use frame::Frame;
 pub use keyset::Keyset;
+pub(crate) use map::Map;
 pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use metrics::{MetricRows, Metrics};
 pub use owned_meta::OwnedMeta;
+pub use paths::Paths;
+pub(crate) use paths::{LabelPath, NO_COLUMN, NO_MAP, PartSource, PathField, PathPart};
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub(crate) use shape::{ColumnWalk, LeafWalk};

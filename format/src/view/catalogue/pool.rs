@@ -17,6 +17,12 @@ use crate::{Error, PoolId, Result, Rule, TableId};
 #[derive(Clone, Copy, Debug)]
 pub struct Pool<'data, 'view> {
     view: &'view BlockView<'data>,
+    pub(crate) entry: PoolEntry,
+}
+
+/// A pool as the catalogue describes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolEntry {
     id: u32,
     table: u32,
     list_count: u32,
@@ -30,6 +36,193 @@ pub struct Pool<'data, 'view> {
 impl<'data, 'view> Pool<'data, 'view> {
     #[inline]
     pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
+        Ok(Self { view, entry: PoolEntry::read(view, id)? })
+    }
+
+    /// Returns a pool that was opened before.
+    #[inline]
+    pub(crate) const fn with_entry(view: &'view BlockView<'data>, entry: PoolEntry) -> Self {
+        Self { view, entry }
+    }
+
+    pub(crate) const fn view(&self) -> &'view BlockView<'data> {
+        self.view
+    }
+
+    /// Returns the number of the pool.
+    #[must_use]
+    pub const fn id(&self) -> PoolId {
+        PoolId(self.entry.id)
+    }
+
+    /// Returns the table whose rows are the members of the lists.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn table(&self) -> Result<Table<'data, 'view>> {
+        Table::open(self.view, self.entry.table)
+    }
+
+    /// Returns the number of that table.
+    #[must_use]
+    pub const fn table_id(&self) -> TableId {
+        TableId(self.entry.table)
+    }
+
+    /// Returns the number of lists.
+    #[must_use]
+    pub const fn list_count(&self) -> u32 {
+        self.entry.list_count
+    }
+
+    /// Returns the number of members of all lists together.
+    #[must_use]
+    pub const fn member_count(&self) -> u32 {
+        self.entry.member_count
+    }
+
+    /// Returns the bits of a member's field: all bits of a member, or the low ones of a split list.
+    #[must_use]
+    pub const fn low_width(&self) -> u32 {
+        self.entry.coding.low_width
+    }
+
+    /// Returns true if lists have upper bits.
+    pub(crate) const fn is_split(&self) -> bool {
+        self.entry.coding.is_split()
+    }
+
+    /// Returns the number of bytes that the lists take in the members section: their ends and their members.
+    #[expect(clippy::len_without_is_empty, reason = "a pool is never empty")]
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        let [_, (_, end_bit)] = self.slack();
+        end_bit / 8 - self.offset()
+    }
+
+    /// Returns the first byte in the members section.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.entry.first_bit / 8
+    }
+
+    /// Returns the unused bits of the members section after the ends and after the members.
+    pub(crate) fn slack(&self) -> [(u64, u64); 2] {
+        let ends = self.entry.first_bit + u64::from(self.entry.list_count) * u64::from(self.entry.end_width);
+        let members = self.bit(self.entry.list_count, self.entry.member_count);
+        [(ends, self.entry.members_bit), (members, bytes_for(members) * 8)]
+    }
+
+    /// Returns the first bit after these numbers of lists and members.
+    #[inline]
+    fn bit(&self, lists: u32, members: u32) -> u64 {
+        // Bits of all lists were checked when the pool was opened.
+        self.entry.members_bit.saturating_add(self.entry.coding.bits(lists.into(), members.into()).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the number of members before list `list`, and up to its end.
+    #[inline(always)]
+    fn ends(&self, list: u32) -> Result<(u32, u32)> {
+        if list >= self.entry.list_count {
+            return Err(corrupt(
+                Rule::ColumnCode,
+                Place::Pool(self.entry.id.into()),
+                list.into(),
+                self.entry.list_count.into(),
+            ));
+        }
+        let width = self.entry.end_width;
+        let bit = self.entry.first_bit + u64::from(list) * u64::from(width);
+        let (start, end) = match list.checked_sub(1) {
+            None => (0, self.view.members.get(bit, width)?),
+            Some(_) if width <= 24 => {
+                // One load for both.
+                let both = self.view.members.get(bit - u64::from(width), 2 * width)?;
+                (both & mask(width), both >> width)
+            }
+            Some(_) => (self.view.members.get(bit - u64::from(width), width)?, self.view.members.get(bit, width)?),
+        };
+        if start >= end || end > u64::from(self.entry.member_count) {
+            return Err(corrupt(
+                Rule::PoolLists,
+                Place::List(self.entry.id, list),
+                end,
+                self.entry.member_count.into(),
+            ));
+        }
+        Ok((low32(start), low32(end)))
+    }
+
+    /// Returns the number of members of list `list`.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged or the pool does not have the list.
+    #[inline]
+    pub fn list_len(&self, list: u32) -> Result<u32> {
+        let (start, end) = self.ends(list)?;
+        Ok(end - start)
+    }
+
+    /// Appends the end of each list: the number of members of all lists up to it. All at once is faster than list by
+    /// list.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn push_ends(&self, ends: &mut Vec<u32>) -> Result<()> {
+        let known = ends.len();
+        let count = u64::from(self.entry.list_count);
+        let is_read = self.view.members.push_fields(self.entry.first_bit, self.entry.end_width, count, ends).is_ok();
+        let new = ends.get(known..).unwrap_or_default();
+        let are_rising = new.first() > Some(&0) && new.is_sorted_by(|left, right| left < right);
+        if !is_read || !are_rising || new.last() > Some(&self.entry.member_count) {
+            // The slow way finds the place of the damage.
+            ends.truncate(known);
+            for list in 0..self.entry.list_count {
+                ends.push(self.ends(list)?.1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the members of all lists, list by list. All at once is faster than list by list.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
+        if self.entry.coding.is_split() {
+            return self.lists().try_for_each(|list| list?.push_members(members));
+        }
+        self.view.members.push_fields(
+            self.entry.members_bit,
+            self.entry.coding.low_width,
+            self.entry.member_count.into(),
+            members,
+        )
+    }
+
+    /// Returns the lists, in order. After an error the iterator ends.
+    #[must_use]
+    pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
+        until_error(self.entry.list_count, |list| self.list(list))
+    }
+
+    /// Returns list `list`.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged or the pool does not have the list.
+    #[inline]
+    pub fn list(&self, list: u32) -> Result<List<'data, 'view>> {
+        let (start, end) = self.ends(list)?;
+        let (len, max_upper) = (u64::from(end - start), u64::from(self.entry.coding.max_upper));
+        if self.entry.coding.is_split() && len + max_upper > MAX_UPPER_BITS {
+            return Err(corrupt(Rule::ListUpper, Place::List(self.entry.id, list), len + max_upper, MAX_UPPER_BITS));
+        }
+        let first_bit = self.bit(list, start);
+        Ok(List { view: self.view, pool: self.entry.id, first_bit, coding: self.entry.coding, len: end - start })
+    }
+}
+
+impl PoolEntry {
+    fn read(view: &BlockView<'_>, id: u32) -> Result<Self> {
         let place = Place::Pool(id.into());
         let catalogue = &view.frame.catalogue;
         let Some(record) = catalogue.pools.get(&view.catalogue, id) else {
@@ -62,7 +255,6 @@ impl<'data, 'view> Pool<'data, 'view> {
             return Err(corrupt(Rule::ListMembers, place, member_count, list_count.saturating_mul(row_count.into())));
         }
         Ok(Self {
-            view,
             id,
             table: low32(table),
             list_count: low32(list_count),
@@ -72,166 +264,6 @@ impl<'data, 'view> Pool<'data, 'view> {
             members_bit,
             coding,
         })
-    }
-
-    pub(crate) const fn view(&self) -> &'view BlockView<'data> {
-        self.view
-    }
-
-    /// Returns the number of the pool.
-    #[must_use]
-    pub const fn id(&self) -> PoolId {
-        PoolId(self.id)
-    }
-
-    /// Returns the table whose rows are the members of the lists.
-    ///
-    /// # Errors
-    /// `Corrupt` if the catalogue is damaged.
-    pub fn table(&self) -> Result<Table<'data, 'view>> {
-        Table::open(self.view, self.table)
-    }
-
-    /// Returns the number of that table.
-    #[must_use]
-    pub const fn table_id(&self) -> TableId {
-        TableId(self.table)
-    }
-
-    /// Returns the number of lists.
-    #[must_use]
-    pub const fn list_count(&self) -> u32 {
-        self.list_count
-    }
-
-    /// Returns the number of members of all lists together.
-    #[must_use]
-    pub const fn member_count(&self) -> u32 {
-        self.member_count
-    }
-
-    /// Returns the bits of a member's field: all bits of a member, or the low ones of a split list.
-    #[must_use]
-    pub const fn low_width(&self) -> u32 {
-        self.coding.low_width
-    }
-
-    /// Returns true if lists have upper bits.
-    pub(crate) const fn is_split(&self) -> bool {
-        self.coding.is_split()
-    }
-
-    /// Returns the number of bytes that the lists take in the members section: their ends and their members.
-    #[expect(clippy::len_without_is_empty, reason = "a pool is never empty")]
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        let [_, (_, end_bit)] = self.slack();
-        end_bit / 8 - self.offset()
-    }
-
-    /// Returns the first byte in the members section.
-    pub(crate) const fn offset(&self) -> u64 {
-        self.first_bit / 8
-    }
-
-    /// Returns the unused bits of the members section after the ends and after the members.
-    pub(crate) fn slack(&self) -> [(u64, u64); 2] {
-        let ends = self.first_bit + u64::from(self.list_count) * u64::from(self.end_width);
-        let members = self.bit(self.list_count, self.member_count);
-        [(ends, self.members_bit), (members, bytes_for(members) * 8)]
-    }
-
-    /// Returns the first bit after these numbers of lists and members.
-    #[inline]
-    fn bit(&self, lists: u32, members: u32) -> u64 {
-        // Bits of all lists were checked when the pool was opened.
-        self.members_bit.saturating_add(self.coding.bits(lists.into(), members.into()).unwrap_or(u64::MAX))
-    }
-
-    /// Returns the number of members before list `list`, and up to its end.
-    #[inline]
-    fn ends(&self, list: u32) -> Result<(u32, u32)> {
-        if list >= self.list_count {
-            return Err(corrupt(Rule::ColumnCode, Place::Pool(self.id.into()), list.into(), self.list_count.into()));
-        }
-        let width = self.end_width;
-        let bit = self.first_bit + u64::from(list) * u64::from(width);
-        let (start, end) = match list.checked_sub(1) {
-            None => (0, self.view.members.get(bit, width)?),
-            Some(_) if width <= 24 => {
-                // One load for both.
-                let both = self.view.members.get(bit - u64::from(width), 2 * width)?;
-                (both & mask(width), both >> width)
-            }
-            Some(_) => (self.view.members.get(bit - u64::from(width), width)?, self.view.members.get(bit, width)?),
-        };
-        if start >= end || end > u64::from(self.member_count) {
-            return Err(corrupt(Rule::PoolLists, Place::List(self.id, list), end, self.member_count.into()));
-        }
-        Ok((low32(start), low32(end)))
-    }
-
-    /// Returns the number of members of list `list`.
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged or the pool does not have the list.
-    #[inline]
-    pub fn list_len(&self, list: u32) -> Result<u32> {
-        let (start, end) = self.ends(list)?;
-        Ok(end - start)
-    }
-
-    /// Appends the end of each list: the number of members of all lists up to it. All at once is faster than list by
-    /// list.
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn push_ends(&self, ends: &mut Vec<u32>) -> Result<()> {
-        let known = ends.len();
-        let count = u64::from(self.list_count);
-        let is_read = self.view.members.push_fields(self.first_bit, self.end_width, count, ends).is_ok();
-        let new = ends.get(known..).unwrap_or_default();
-        let are_rising = new.first() > Some(&0) && new.is_sorted_by(|left, right| left < right);
-        if !is_read || !are_rising || new.last() > Some(&self.member_count) {
-            // The slow way finds the place of the damage.
-            ends.truncate(known);
-            for list in 0..self.list_count {
-                ends.push(self.ends(list)?.1);
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends the members of all lists, list by list. All at once is faster than list by list.
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
-        if self.coding.is_split() {
-            return self.lists().try_for_each(|list| list?.push_members(members));
-        }
-        self.view.members.push_fields(self.members_bit, self.coding.low_width, self.member_count.into(), members)
-    }
-
-    /// Returns the lists, in order. After an error the iterator ends.
-    #[must_use]
-    pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
-        until_error(self.list_count, |list| self.list(list))
-    }
-
-    /// Returns list `list`.
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged or the pool does not have the list.
-    #[inline]
-    pub fn list(&self, list: u32) -> Result<List<'data, 'view>> {
-        let (start, end) = self.ends(list)?;
-        let (len, max_upper) = (u64::from(end - start), u64::from(self.coding.max_upper));
-        if self.coding.is_split() && len + max_upper > MAX_UPPER_BITS {
-            return Err(corrupt(Rule::ListUpper, Place::List(self.id, list), len + max_upper, MAX_UPPER_BITS));
-        }
-        let first_bit = self.bit(list, start);
-        Ok(List { view: self.view, pool: self.id, first_bit, coding: self.coding, len: end - start })
     }
 }
 

@@ -1,10 +1,12 @@
 //! Labels as ids, as bytes and as text.
 
 use std::fmt;
+use std::ops::Range;
 
-use crate::number::low32;
+use crate::error::{Place, corrupt};
+use crate::number::length;
 use crate::view::catalogue::BlockView;
-use crate::{KeyId, Result, SymbolId};
+use crate::{Error, KeyId, Result, Rule, SymbolId};
 
 /// A label as ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,8 +66,29 @@ impl<'data> BlockView<'data> {
     /// Returns a label as bytes.
     #[inline(always)]
     pub(crate) fn label(&self, key: KeyId, code: u32) -> Result<Label<'data>> {
-        let record = self.key_record(key)?;
-        let [name, ..] = record;
-        Ok(Label { name: self.symbol(SymbolId(low32(name)))?, value: self.symbol(self.value_in(key, code, record)?)? })
+        let [name, value] = self.label_places(key, code)?;
+        let arena = self.symbols().arena();
+        match (arena.get(name), arena.get(value)) {
+            (Some(name), Some(value)) => Ok(Label { name, value }),
+            _ => Err(self.no_arena()),
+        }
+    }
+
+    /// Returns the places of name and value of a label in the arena.
+    #[inline(always)]
+    pub(super) fn label_places(&self, key: KeyId, code: u32) -> Result<[Range<usize>; 2]> {
+        if let Some(kept) = self.kept().and_then(|kept| kept.key(key)) {
+            return Ok([kept.name.clone(), kept.value_place(self, code)?]);
+        }
+        let (symbols, dictionary) = (self.symbols(), self.dictionary_entry(key)?);
+        Ok([symbols.range(dictionary.name)?, symbols.range(dictionary.value(self, code)?)?])
+    }
+
+    /// Returns the error of a place that the arena does not have: paths were made when it was decoded.
+    #[cold]
+    pub(super) fn no_arena(&self) -> Error {
+        let arena_len = length(self.symbols().arena().len());
+        let damage = || corrupt(Rule::SymbolsStarts, Place::Block, arena_len, arena_len);
+        self.symbols().expect_arena().err().unwrap_or_else(damage)
     }
 }

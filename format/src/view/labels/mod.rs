@@ -4,16 +4,14 @@
 //! |---|---|
 //! | `walk` | the labels of a row, each with the column that holds it |
 //! | `table_keys` | [`TableKeys`]: the keys of a table |
+//! | `path` | the paths to the labels of a keyset |
 //! | `label` | labels as ids, bytes and text |
 //! | `series` | [`Series`]: labels of a series |
 //! | `text` | [`Text`]: labels as `&str` |
-//! | `label_cache` | names and values of labels, cached |
-//! | `fields` | where the codes of labels are stored, cached |
 //! | `resolver` | [`Resolver`]: labels of many series |
 
-mod fields;
 mod label;
-mod label_cache;
+mod path;
 mod resolver;
 mod series;
 mod table_keys;

@@ -3,21 +3,30 @@
 use std::cmp::Ordering;
 use std::iter::FusedIterator;
 
+use super::path::{LabelPaths, PartRows};
 use super::walk::{KeysAndCodes, LabelWalk, RowPlace, descend};
 use super::{Label, LabelIds};
+use crate::number::{length, low32};
 use crate::view::catalogue::{BlockView, Keyset, Table, binary_search};
 use crate::{KeyId, Result, SeriesRef};
 
-/// A series of a block, from which its labels are read.
+/// The way to the labels of a keyset's series.
 #[derive(Clone, Copy, Debug)]
-pub struct Series<'data, 'view> {
-    series: SeriesRef,
-    keyset: u32,
-    table: Table<'data, 'view>,
-    row: RowPlace,
-    /// Row of the pool's table, for a keyset with lists.
-    member: u32,
-    leaf_count: u32,
+pub(super) struct KeysetLabels<'view> {
+    pub leaf_count: u32,
+    pub paths: Option<LabelPaths<'view>>,
+}
+
+impl<'view> KeysetLabels<'view> {
+    #[inline]
+    pub(super) fn of(keyset: &Keyset<'_, 'view>) -> Result<Self> {
+        let paths = LabelPaths::of(keyset)?;
+        let leaf_count = match &paths {
+            Some(paths) => low32(length(paths.path.fields.len())),
+            None => keyset.table().leaf_count()?,
+        };
+        Ok(Self { leaf_count, paths })
+    }
 }
 
 impl<'data> BlockView<'data> {
@@ -30,7 +39,7 @@ impl<'data> BlockView<'data> {
         let Some(keyset) = self.keyset_with(series)? else { return Ok(None) };
         let place = series.0 - keyset.first().0;
         let (row, in_list) = keyset.locate(place)?;
-        Series::open(&keyset, series, row, in_list, keyset.table().leaf_count()?).map(Some)
+        Series::open(&keyset, &KeysetLabels::of(&keyset)?, series, row, in_list).map(Some)
     }
 
     /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
@@ -51,21 +60,33 @@ impl<'data, 'view> Keyset<'data, 'view> {
     }
 }
 
+/// A series of a block, from which its labels are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'data, 'view> {
+    series: SeriesRef,
+    keyset: u32,
+    table: Table<'data, 'view>,
+    row: RowPlace,
+    /// Row of the pool's table, for a keyset with lists.
+    member: u32,
+    labels: KeysetLabels<'view>,
+}
+
 impl<'data, 'view> Series<'data, 'view> {
     #[inline]
-    pub(crate) fn open(
+    pub(super) fn open(
         keyset: &Keyset<'data, 'view>,
+        labels: &KeysetLabels<'view>,
         series: SeriesRef,
         row: u32,
         in_list: u32,
-        leaf_count: u32,
     ) -> Result<Self> {
         let member = match keyset.list(row)? {
             Some(list) => list.get(in_list)?,
             None => 0,
         };
         let table = keyset.table();
-        Ok(Self { series, keyset: keyset.id(), table, row: RowPlace::new(&table, row)?, member, leaf_count })
+        Ok(Self { series, keyset: keyset.id(), table, row: RowPlace::new(&table, row)?, member, labels: *labels })
     }
 
     /// Returns the ref of the series.
@@ -83,7 +104,7 @@ impl<'data, 'view> Series<'data, 'view> {
     /// Returns the number of labels.
     #[must_use]
     pub const fn label_count(&self) -> u32 {
-        self.leaf_count
+        self.labels.leaf_count
     }
 
     pub(super) const fn view(&self) -> &'view BlockView<'data> {
@@ -132,7 +153,7 @@ impl<'data, 'view> Series<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn get_key(&self, key: KeyId) -> Result<Option<LabelIds>> {
-        let found = binary_search(self.leaf_count, |leaf| Ok(self.table.leaf_key(leaf)?.cmp(&key)))?;
+        let found = binary_search(self.label_count(), |leaf| Ok(self.table.leaf_key(leaf)?.cmp(&key)))?;
         found.ok().map(|leaf| self.ids(leaf)).transpose()
     }
 }
@@ -140,15 +161,35 @@ impl<'data, 'view> Series<'data, 'view> {
 /// The labels of a series as keys and value codes, in the order of their names.
 #[derive(Clone, Debug)]
 pub(super) struct LabelCodes<'data, 'view> {
-    walk: LabelWalk<'data, 'view, RowPlace>,
-    visitor: KeysAndCodes<'data, 'view>,
+    view: &'view BlockView<'data>,
+    way: Way<'data, 'view>,
+}
+
+/// A way to labels.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once per series; a box would be an allocation for each")]
+enum Way<'data, 'view> {
+    /// Paths that are kept.
+    Paths { paths: LabelPaths<'view>, rows: Result<PartRows<'data>>, next: usize },
+    /// A walk over the catalogue, for a view that keeps no paths.
+    Walk { walk: LabelWalk<'data, 'view, RowPlace>, visitor: KeysAndCodes<'data, 'view> },
 }
 
 impl<'data, 'view> LabelCodes<'data, 'view> {
     #[inline]
     fn new(series: &Series<'data, 'view>) -> Self {
-        let walk = LabelWalk::new(series.table, series.row, series.leaf_count);
-        Self { walk, visitor: KeysAndCodes { view: series.view(), member: series.member } }
+        let view = series.view();
+        let way = match series.labels.paths {
+            Some(paths) => {
+                let rows = PartRows::read(view, paths.path, series.row.number, series.member);
+                Way::Paths { paths, rows, next: 0 }
+            }
+            None => {
+                let walk = LabelWalk::new(series.table, series.row, series.labels.leaf_count);
+                Way::Walk { walk, visitor: KeysAndCodes { view, member: series.member } }
+            }
+        };
+        Self { view, way }
     }
 
     /// Returns the next label as `read` reads it from the view, the key and the value code. After an error there is
@@ -158,15 +199,28 @@ impl<'data, 'view> LabelCodes<'data, 'view> {
         &mut self,
         read: impl FnOnce(&'view BlockView<'data>, KeyId, u32) -> Result<T>,
     ) -> Option<Result<T>> {
-        let label = match self.walk.next(&mut self.visitor) {
-            Ok(Some((key, code))) => read(self.visitor.view, key, code),
-            Ok(None) => return None,
-            Err(error) => Err(error),
+        let found = match &mut self.way {
+            Way::Paths { paths, rows, next } => {
+                let field = paths.path.fields.get(*next)?;
+                *next += 1;
+                let rows = rows.as_ref().map_err(Clone::clone);
+                rows.and_then(|rows| Ok((KeyId(field.key), paths.code(self.view, field, rows)?)))
+            }
+            Way::Walk { walk, visitor } => walk.next(visitor).transpose()?,
         };
+        let label = found.and_then(|(key, code)| read(self.view, key, code));
         if label.is_err() {
-            self.walk.stop();
+            self.stop();
         }
         Some(label)
+    }
+
+    #[cold]
+    fn stop(&mut self) {
+        match &mut self.way {
+            Way::Paths { next, .. } => *next = usize::MAX,
+            Way::Walk { walk, .. } => walk.stop(),
+        }
     }
 }
 
@@ -208,7 +262,7 @@ impl FusedIterator for Labels<'_, '_> {}
 #[derive(Clone, Debug)]
 pub struct KeysetSeries<'data, 'view> {
     keyset: Keyset<'data, 'view>,
-    leaf_count: u32,
+    labels: KeysetLabels<'view>,
     /// Number of series already returned.
     seen: u32,
     row: u32,
@@ -218,8 +272,7 @@ pub struct KeysetSeries<'data, 'view> {
 
 impl<'data, 'view> KeysetSeries<'data, 'view> {
     pub(crate) fn new(keyset: &Keyset<'data, 'view>) -> Result<Self> {
-        let leaf_count = keyset.table().leaf_count()?;
-        Ok(Self { keyset: *keyset, leaf_count, seen: 0, row: 0, in_list: 0, list_len: 0 })
+        Ok(Self { keyset: *keyset, labels: KeysetLabels::of(keyset)?, seen: 0, row: 0, in_list: 0, list_len: 0 })
     }
 
     #[inline]
@@ -228,7 +281,7 @@ impl<'data, 'view> KeysetSeries<'data, 'view> {
             self.list_len = self.keyset.list(self.row)?.map_or(1, |list| list.len());
         }
         let series_ref = SeriesRef(self.keyset.first().0.saturating_add(self.seen));
-        let series = Series::open(&self.keyset, series_ref, self.row, self.in_list, self.leaf_count)?;
+        let series = Series::open(&self.keyset, &self.labels, series_ref, self.row, self.in_list)?;
         self.seen += 1;
         self.in_list += 1;
         if self.in_list == self.list_len {

@@ -65,8 +65,12 @@ impl<'data, 'view> Text<'data, 'view> {
 
     #[inline(always)]
     fn label(&self, key: KeyId, code: u32) -> Result<TextLabel<'data>> {
-        let name = self.symbol(self.view.key_symbol(key)?)?;
-        Ok(TextLabel { name, value: self.symbol(self.view.dictionary_value(key, code)?)? })
+        let [name, value] = self.view.label_places(key, code)?;
+        match (self.arena.get(name), self.arena.get(value)) {
+            (Some(name), Some(value)) => Ok(TextLabel { name, value }),
+            // One of the two starts or ends inside a character.
+            _ => Err(corrupt_at(Rule::SymbolsUtf8, Place::Symbol(self.view.dictionary_value(key, code)?.0.into()))),
+        }
     }
 
     /// Returns the labels of a series of this block, in the order of their names. Nothing is allocated.

@@ -6,7 +6,7 @@
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
 use crate::number::{index, length, low32};
-use crate::view::catalogue::{BlockView, Column, ColumnWalk, Domain, LeafWalk, Table, code};
+use crate::view::catalogue::{BlockView, Column, ColumnWalk, Domain, LeafWalk, Map, Table, code};
 use crate::{KeyId, Result, Rule};
 
 /// Tables on the way whose place is kept between leaves. Nearly all keysets need their own table, one or two shared
@@ -74,16 +74,6 @@ pub(super) enum Codes {
     Mapped(Map),
     /// None: the number of the row is the value code.
     Row,
-}
-
-/// A table of one column whose codes are value codes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Map {
-    table: u32,
-    row_count: u32,
-    first_bit: u64,
-    base: u32,
-    width: u32,
 }
 
 /// Reader of rows and labels that a walk meets.
@@ -323,7 +313,7 @@ pub(super) fn descend<'data, 'view, R: Copy, V: Visitor<'data, 'view, R>>(
         row = visitor.enter(row, &table, &column, &behind)?;
         (table, leaf) = (behind, position);
     }
-    Err(corrupt_at(Rule::TableDepth, Place::Table(table.id.into())))
+    Err(corrupt_at(Rule::TableDepth, Place::Table(table.entry.id.into())))
 }
 
 /// Returns the key whose values a column stands for, directly or through a map; `None` if it leads to a table of
@@ -332,7 +322,7 @@ pub(super) fn descend<'data, 'view, R: Copy, V: Visitor<'data, 'view, R>>(
 fn values_of(table: &Table<'_, '_>, column: &Column) -> Result<Option<(KeyId, Codes)>> {
     let Domain::Table(id) = column.domain else {
         let is_dictionary = table.is_dictionary();
-        return Ok(is_dictionary.then_some((KeyId(table.id), Codes::Row)));
+        return Ok(is_dictionary.then_some((KeyId(table.entry.id), Codes::Row)));
     };
     if id.0 < table.view.key_count() {
         return Ok(Some((KeyId(id.0), Codes::Values)));
@@ -341,53 +331,14 @@ fn values_of(table: &Table<'_, '_>, column: &Column) -> Result<Option<(KeyId, Co
 }
 
 fn behind<'data, 'view>(table: &Table<'data, 'view>, column: &Column) -> Result<Table<'data, 'view>> {
-    table.behind(column.domain)?.ok_or_else(|| corrupt_at(Rule::ColumnDomain, Place::Table(table.id.into())))
-}
-
-impl Map {
-    pub(super) const NONE: Self = Self { table: 0, row_count: 0, first_bit: 0, base: 0, width: 0 };
-
-    /// Returns a map and its key; `None` if the table is not a map of values. Reads less than [`Table::open`]: keysets
-    /// have a map for most of their columns.
-    #[inline(always)]
-    fn open(view: &BlockView<'_>, table: u32) -> Result<Option<(KeyId, Self)>> {
-        let catalogue = &view.frame.catalogue;
-        let number = table.checked_sub(catalogue.keys.count);
-        let Some(record) = number.and_then(|number| catalogue.tables.get(&view.catalogue, number)) else {
-            return Ok(None);
-        };
-        let [row_count, rows_offset, shape] = record?;
-        let shape = catalogue.shapes.get(&view.catalogue, table, shape)?;
-        if shape.column_count != 1 {
-            return Ok(None);
-        }
-        let [domain, base, width] = shape.column(&view.catalogue, 0)?;
-        let Some(key) = domain.checked_sub(1).filter(|&key| key < catalogue.keys.count.into()) else {
-            return Ok(None);
-        };
-        if width > 32 {
-            return Err(corrupt(Rule::TableExtent, Place::Table(table.into()), width, 32));
-        }
-        let (row_count, base, width) = (low32(row_count), low32(base), low32(width));
-        Ok(Some((KeyId(low32(key)), Self { table, row_count, first_bit: rows_offset * 8, base, width })))
-    }
-
-    /// Returns the value code of a row.
-    #[inline(always)]
-    pub(super) fn get(&self, view: &BlockView<'_>, row: u32) -> Result<u32> {
-        if row >= self.row_count {
-            return Err(corrupt(Rule::ColumnCode, Place::Table(self.table.into()), row.into(), self.row_count.into()));
-        }
-        let bit = self.first_bit + u64::from(row) * u64::from(self.width);
-        code(u64::from(self.base) + view.rows.get(bit, self.width)?, self.table, row)
-    }
+    table.behind(column.domain)?.ok_or_else(|| corrupt_at(Rule::ColumnDomain, Place::Table(table.entry.id.into())))
 }
 
 /// A row, and where its fields are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowPlace {
     table: u32,
-    number: u32,
+    pub number: u32,
     first_bit: u64,
 }
 
@@ -396,8 +347,8 @@ impl RowPlace {
     #[inline(always)]
     pub(super) fn new(table: &Table<'_, '_>, row: u32) -> Result<Self> {
         table.expect_row(row)?;
-        let first_bit = table.first_bit + u64::from(row) * u64::from(table.row_bits);
-        Ok(Self { table: table.id, number: row, first_bit })
+        let first_bit = table.entry.first_bit + u64::from(row) * u64::from(table.entry.row_bits);
+        Ok(Self { table: table.entry.id, number: row, first_bit })
     }
 
     /// Returns the code of a column.

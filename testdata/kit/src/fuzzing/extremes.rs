@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use chronoxide_format::remap::RemapView;
-use chronoxide_format::view::{BlockView, Column, Domain, Frame};
+use chronoxide_format::view::{BlockView, Column, Domain, Frame, Paths};
 use chronoxide_format::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 
 use super::mutation::mutated;
@@ -27,12 +27,13 @@ pub fn extremes(bytes: &[u8]) {
         number => GOLDENS[usize::from(number) % GOLDENS.len()].clone(),
     };
     let Ok(view) = BlockView::open(&block) else { return };
-    let mut calls = 0;
+    let (paths, mut calls) = (Paths::new(), 0);
     while !program.is_at_end() && calls < 64 {
         let call = program.byte();
         let count = u64::from(view.table_count());
         let numbers = [(); 4].map(|()| program.value(count) as u32);
         call_block(&view, call, numbers);
+        call_block(&view.with_paths(&paths), call, numbers);
         calls += 1;
     }
     call_remap(&REMAPS[usize::from(program.byte()) % REMAPS.len()], program.value(7) as u32);
