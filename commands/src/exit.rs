@@ -11,7 +11,7 @@ use chronoxide_ingest::publish::VerifyError;
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::report::ReportError;
 use chronoxide_publish::PublishError;
-use chronoxide_reader::{OpenError, RemapError};
+use chronoxide_reader::{OpenError, RemapError, RemapErrorKind};
 use chronoxide_store::StoreError;
 
 /// Exit code of a command. The numbers are part of the interface.
@@ -91,8 +91,8 @@ impl HasExit for chronoxide_format::Error {
 
 impl HasExit for RemapError {
     fn exit(&self) -> Exit {
-        match self {
-            RemapError::UnsupportedVersion { .. } | RemapError::UnsupportedFeatures { .. } => Exit::Unsupported,
+        match self.kind() {
+            RemapErrorKind::UnsupportedVersion { .. } | RemapErrorKind::UnsupportedFeatures { .. } => Exit::Unsupported,
             _ => Exit::Corrupt,
         }
     }
@@ -205,6 +205,6 @@ mod tests {
         let newer: chronoxide_format::Error = ErrorKind::UnsupportedVersion { major: 1, minor: 0 }.into();
         assert_eq!(newer.exit(), Exit::Unsupported);
         assert_eq!(chronoxide_format::Error::from(ErrorKind::NotABlock).exit(), Exit::Corrupt);
-        assert_eq!(RemapError::UnsupportedFeatures { bits: 4 }.exit(), Exit::Unsupported);
+        assert_eq!(RemapError::from(RemapErrorKind::UnsupportedFeatures { bits: 4 }).exit(), Exit::Unsupported);
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use chronoxide_dump::remap::dump;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::remap::{
-    KeysetTargets, RemapBuilder, RemapError, RemapOutput, RemapPlace, RemapRule, RemapView,
+    KeysetTargets, RemapBuilder, RemapErrorKind, RemapOutput, RemapPlace, RemapRule, RemapView,
 };
 use chronoxide_testkit::parallel::map;
 use chronoxide_testkit::remap::broken::broken_remaps;
@@ -208,7 +208,7 @@ fn the_first_summed_shift_of_a_group_must_be_zero() {
     assert!(is_sound(&remap));
     let editor = RemapEditor::open(&remap);
     assert_eq!((editor.parts.len(), editor.parts[0][3]), (1, 1), "the builder sums shifts: {:?}", editor.parts);
-    let first_shift = RemapError::Corrupt {
+    let first_shift = RemapErrorKind::Corrupt {
         rule: RemapRule::RowFields,
         place: RemapPlace::Part(0),
         found: Some(1),
@@ -218,7 +218,7 @@ fn the_first_summed_shift_of_a_group_must_be_zero() {
         let mut editor = editor.clone();
         editor.rows[bit / 8] ^= 1 << (bit % 8);
         let damaged = editor.close();
-        RemapView::open(&damaged).and_then(|view| view.verify()) == Err(first_shift)
+        RemapView::open(&damaged).and_then(|view| view.verify()) == Err(first_shift.into())
     });
     assert_eq!(refused.count(), 1);
 }

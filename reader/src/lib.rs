@@ -89,7 +89,7 @@ pub use chronoxide_format::identity::Fingerprint;
 pub use chronoxide_format::layout::{RowForm, SectionKind};
 pub use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 pub use chronoxide_format::policy::LabelPolicy;
-pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target, Targets};
+pub use chronoxide_format::remap::{RemapError, RemapErrorKind, RemapPlace, RemapRule, RemapView, Target, Targets};
 pub use chronoxide_format::verify::ContentFingerprint;
 pub use chronoxide_format::view::{
     BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels,

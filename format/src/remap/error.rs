@@ -5,10 +5,17 @@ use std::fmt;
 use super::RemapRule;
 use super::layout::{REMAP_MAJOR, REMAP_MINOR};
 
+/// Rejection of a remap, or of a part of it.
+///
+/// It takes one word, as [`Error`](crate::Error) of blocks does, so that the field of each read is returned in
+/// registers. [`RemapError::kind`] holds the reason, which is boxed in cold code when a read fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemapError(Box<RemapErrorKind>);
+
 /// Reason why a remap, or a part of it, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum RemapError {
+pub enum RemapErrorKind {
     /// The bytes do not begin as a remap does.
     #[error("not a Chronoxide remap: the magic bytes are missing")]
     NotARemap,
@@ -41,17 +48,38 @@ pub enum RemapError {
 }
 
 impl RemapError {
+    /// Returns the reason.
+    #[must_use]
+    pub const fn kind(&self) -> &RemapErrorKind {
+        &self.0
+    }
+
     /// Returns the rule that the remap breaks.
     #[must_use]
     pub const fn rule(&self) -> RemapRule {
-        match self {
-            Self::NotARemap => RemapRule::Magic,
-            Self::UnsupportedVersion { .. } => RemapRule::Version,
-            Self::UnsupportedFeatures { .. } => RemapRule::IncompatFeatures,
-            Self::Corrupt { rule, .. } => *rule,
+        match self.kind() {
+            RemapErrorKind::NotARemap => RemapRule::Magic,
+            RemapErrorKind::UnsupportedVersion { .. } => RemapRule::Version,
+            RemapErrorKind::UnsupportedFeatures { .. } => RemapRule::IncompatFeatures,
+            RemapErrorKind::Corrupt { rule, .. } => *rule,
         }
     }
 }
+
+impl From<RemapErrorKind> for RemapError {
+    #[cold]
+    fn from(kind: RemapErrorKind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl fmt::Display for RemapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().fmt(f)
+    }
+}
+
+impl std::error::Error for RemapError {}
 
 /// The place of a corruption in a remap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +135,25 @@ impl fmt::Display for Values {
 
 /// Returns the error of a rule that is about a number.
 #[cold]
+#[inline(never)]
 pub(super) fn corrupt(rule: RemapRule, place: RemapPlace, found: u64, expected: u64) -> RemapError {
-    RemapError::Corrupt { rule, place, found: Some(found), expected: Some(expected) }
+    RemapErrorKind::Corrupt { rule, place, found: Some(found), expected: Some(expected) }.into()
 }
 
 /// Returns the error of a rule that is not about a number, such as an order.
 #[cold]
+#[inline(never)]
 pub(super) fn corrupt_at(rule: RemapRule, place: RemapPlace) -> RemapError {
-    RemapError::Corrupt { rule, place, found: None, expected: None }
+    RemapErrorKind::Corrupt { rule, place, found: None, expected: None }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_takes_one_word_and_a_field_beside_it_another() {
+        assert_eq!(size_of::<Option<RemapError>>(), size_of::<usize>());
+        assert!(size_of::<Result<u64, RemapError>>() <= 16);
+    }
 }

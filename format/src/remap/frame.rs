@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::error::{corrupt, corrupt_at};
 use super::layout::{OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
-use super::{RemapError, RemapPlace, RemapRule};
+use super::{RemapError, RemapErrorKind, RemapPlace, RemapRule};
 use crate::bits::bytes_for;
 use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc};
 use crate::error::Place;
@@ -45,7 +45,7 @@ impl RemapFrame {
     /// damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, RemapError> {
         if !bytes.starts_with(&REMAP_MAGIC) {
-            return Err(RemapError::NotARemap);
+            return Err(RemapErrorKind::NotARemap.into());
         }
         let found = length(bytes.len());
         let Ok((header, _)) = RemapHeader::read_from_prefix(bytes) else {
@@ -59,10 +59,10 @@ impl RemapFrame {
         }
         let (major, minor) = (header.major.get(), header.minor.get());
         if (major, minor) != (REMAP_MAJOR, REMAP_MINOR) {
-            return Err(RemapError::UnsupportedVersion { major, minor });
+            return Err(RemapErrorKind::UnsupportedVersion { major, minor }.into());
         }
         if header.incompat.get() != 0 {
-            return Err(RemapError::UnsupportedFeatures { bits: header.incompat.get() });
+            return Err(RemapErrorKind::UnsupportedFeatures { bits: header.incompat.get() }.into());
         }
         if header.file_len.get() != found {
             return Err(corrupt(RemapRule::FileLen, RemapPlace::Byte(48), found, header.file_len.get()));
@@ -179,7 +179,8 @@ impl RemapFrame {
 pub(super) fn damaged_chunk(error: Error) -> RemapError {
     match *error.kind() {
         ErrorKind::Corrupt(Corruption { place: Place::Chunk(chunk), found, expected, .. }) => {
-            RemapError::Corrupt { rule: RemapRule::ChunkChecksum, place: RemapPlace::Chunk(chunk), found, expected }
+            let (rule, place) = (RemapRule::ChunkChecksum, RemapPlace::Chunk(chunk));
+            RemapErrorKind::Corrupt { rule, place, found, expected }.into()
         }
         // The only other error is a field outside, which opening has ruled out.
         _ => corrupt_at(RemapRule::Length, RemapPlace::Byte(0)),

@@ -53,7 +53,7 @@ mod verify;
 mod view;
 
 pub use build::{RemapBuildError, RemapBuilder, RemapOutput};
-pub use error::{RemapError, RemapPlace};
+pub use error::{RemapError, RemapErrorKind, RemapPlace};
 pub use frame::RemapFrame;
 pub use keyset_targets::KeysetTargets;
 pub use rule::RemapRule;
