@@ -8,7 +8,7 @@ use chronoxide_publish::{FileSystem, FolderLock, remove_files};
 use chronoxide_reader::lineage::{DeletionOrder, Lineage, deletion_order};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, OpenError};
 
-use super::outputs::{Planned, Progress, PublishedOutput, block_name};
+use super::outputs::{OpenJob, Planned, PublishedOutput, block_name};
 use super::{JobError, Refused};
 
 /// A folder in which jobs run, and the functions that read its blocks. `E` is the error of the verifier.
@@ -121,14 +121,14 @@ impl<E> JobFolder<'_, E> {
     /// Begins a job whose outputs come one by one.
     #[must_use]
     pub fn begin(&self) -> OpenJob<'_, E> {
-        OpenJob { folder: self, progress: Progress::default() }
+        OpenJob::new(self, None)
     }
 
     /// Begins a job that other processes share: this one writes only output `output` (from 0).
     /// Inputs are kept until all outputs exist.
     #[must_use]
     pub fn begin_with_only(&self, output: u32) -> OpenJob<'_, E> {
-        OpenJob { folder: self, progress: Progress::only(output) }
+        OpenJob::new(self, Some(output))
     }
 
     /// Deletes the inputs of jobs that this process ran, after their outputs were verified again under their own names.
@@ -203,41 +203,6 @@ impl<E> JobFolder<'_, E> {
 
     pub(super) fn path_of(&self, id: BlockId) -> PathBuf {
         self.lock.folder().join(block_name(id))
-    }
-}
-
-/// A job whose outputs come one by one; see [`JobFolder::publish`].
-#[derive(Debug)]
-pub struct OpenJob<'a, E> {
-    folder: &'a JobFolder<'a, E>,
-    progress: Progress,
-}
-
-impl<E> OpenJob<'_, E> {
-    /// Publishes the next output. Returns its id.
-    ///
-    /// # Errors
-    /// See [`JobError`].
-    pub fn publish(&mut self, planned: Planned<'_>) -> Result<BlockId, JobError<E>> {
-        self.progress.publish(self.folder, planned)
-    }
-
-    /// Ends the job, and deletes the inputs in `delete`, if given.
-    ///
-    /// # Errors
-    /// See [`JobError`].
-    pub fn finish(self, delete: Option<&[BlockId]>) -> Result<JobDone, JobError<E>> {
-        let delete = delete.filter(|_| self.progress.only.is_none());
-        let outputs = self.progress.finish()?;
-        let Some(inputs) = delete else {
-            return Ok(JobDone { outputs, deleted: Vec::new(), absent: Vec::new(), unreadable: Vec::new() });
-        };
-        let InputsDeleted { deleted, absent, unreadable, failed } =
-            self.folder.delete_inputs(&[Merged { outputs: &outputs, inputs }])?;
-        match failed.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Ok(JobDone { outputs, deleted: deleted.concat(), absent, unreadable }),
-        }
     }
 }
 

@@ -10,7 +10,8 @@ use chronoxide_publish::{Output, PublishError, publish_in};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, Job};
 
-use super::{JobError, JobFolder, Refused};
+use super::folder::{InputsDeleted, JobDone, JobFolder, Merged};
+use super::{JobError, Refused};
 
 /// Writes a block and returns its id. It may seek back to fill in the header.
 pub type WriteBlock<'a> = Box<dyn FnOnce(&mut dyn Output) -> io::Result<BlockId> + 'a>;
@@ -44,28 +45,28 @@ pub struct PublishedOutput {
     pub found: bool,
 }
 
-/// Checks outputs one after the other: each must be the planned block, and all must belong to one job.
-#[derive(Debug, Default)]
-pub(super) struct Progress {
+/// A job whose outputs come one by one; see [`JobFolder::publish`]. Each must be the planned block, and all must belong
+/// to one job.
+#[derive(Debug)]
+pub struct OpenJob<'a, E> {
+    folder: &'a JobFolder<'a, E>,
     /// Number of the only output that this process writes, if other processes write the others.
-    pub(super) only: Option<u32>,
+    only: Option<u32>,
     job: Option<Job>,
-    pub(super) published: Vec<PublishedOutput>,
+    published: Vec<PublishedOutput>,
 }
 
-impl Progress {
-    /// Creates the outputs of a job that other processes share: this one writes only one.
-    pub(super) fn only(output: u32) -> Self {
-        Self { only: Some(output), ..Self::default() }
+impl<'a, E> OpenJob<'a, E> {
+    pub(super) fn new(folder: &'a JobFolder<'a, E>, only: Option<u32>) -> Self {
+        Self { folder, only, job: None, published: Vec::new() }
     }
 
     /// Publishes the next output, unless it exists already. Returns its id.
-    pub(super) fn publish<E>(
-        &mut self,
-        folder: &JobFolder<'_, E>,
-        planned: Planned<'_>,
-    ) -> Result<BlockId, JobError<E>> {
-        let Planned { byte_len, write } = planned;
+    ///
+    /// # Errors
+    /// See [`JobError`].
+    pub fn publish(&mut self, planned: Planned<'_>) -> Result<BlockId, JobError<E>> {
+        let (Planned { byte_len, write }, folder) = (planned, self.folder);
         let written = Cell::new(BlockId::default());
         let mut job = None;
         let write = |out: &mut dyn Output| {
@@ -74,7 +75,7 @@ impl Progress {
             Ok(block_name(id))
         };
         let published = publish_in(folder.system, folder.lock.folder(), write, |candidate| {
-            job = Some(self.check(folder, (written.get(), byte_len), candidate.path(), candidate.byte_len())?);
+            job = Some(self.check((written.get(), byte_len), candidate.path(), candidate.byte_len())?);
             Ok(())
         });
         let id = written.get();
@@ -85,7 +86,7 @@ impl Progress {
                 let occupied = |source| JobError::Occupied { path: path.clone(), source };
                 // If the length is unknown, the verifier reports the reason.
                 let found = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-                job = Some(self.check(folder, (id, byte_len), &path, found).map_err(occupied)?);
+                job = Some(self.check((id, byte_len), &path, found).map_err(occupied)?);
                 make_durable(folder, &path).map_err(|source| JobError::Sync { path: path.clone(), source })?;
                 (found, true)
             }
@@ -96,14 +97,8 @@ impl Progress {
         Ok(id)
     }
 
-    fn check<E>(
-        &self,
-        folder: &JobFolder<'_, E>,
-        (expected, byte_len): (BlockId, Option<u64>),
-        path: &Path,
-        found: u64,
-    ) -> Result<Job, Refused<E>> {
-        let lineage = (folder.verify)(path).map_err(Refused::Verify)?;
+    fn check(&self, (expected, byte_len): (BlockId, Option<u64>), path: &Path, found: u64) -> Result<Job, Refused<E>> {
+        let lineage = (self.folder.verify)(path).map_err(Refused::Verify)?;
         if lineage.id != expected {
             return Err(Refused::OtherBlock { expected, found: lineage.id });
         }
@@ -122,14 +117,25 @@ impl Progress {
         (next && others).then_some(job)
     }
 
-    /// Returns all outputs, if all were published.
-    pub(super) fn finish<E>(self) -> Result<Vec<PublishedOutput>, JobError<E>> {
+    /// Ends the job, and deletes the inputs in `delete`, if given.
+    ///
+    /// # Errors
+    /// See [`JobError`].
+    pub fn finish(self, delete: Option<&[BlockId]>) -> Result<JobDone, JobError<E>> {
         let all = self.job.filter(|_| self.only.is_none()).map_or(1, |job| job.output_count);
-        let (expected, published) = (all, self.published.len());
-        if usize::try_from(expected) != Ok(published) {
-            return Err(JobError::MissingOutputs { expected, published });
+        let (expected, outputs) = (all, self.published);
+        if usize::try_from(expected) != Ok(outputs.len()) {
+            return Err(JobError::MissingOutputs { expected, published: outputs.len() });
         }
-        Ok(self.published)
+        let Some(inputs) = delete.filter(|_| self.only.is_none()) else {
+            return Ok(JobDone { outputs, deleted: Vec::new(), absent: Vec::new(), unreadable: Vec::new() });
+        };
+        let InputsDeleted { deleted, absent, unreadable, failed } =
+            self.folder.delete_inputs(&[Merged { outputs: &outputs, inputs }])?;
+        match failed.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(JobDone { outputs, deleted: deleted.concat(), absent, unreadable }),
+        }
     }
 }
 
