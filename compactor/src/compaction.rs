@@ -11,7 +11,7 @@ use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, Output, PublishE
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
-use crate::compact::{check_memory, run};
+use crate::compact::{Request, check_memory, run};
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
 use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer, Summary};
 
@@ -135,7 +135,7 @@ impl Compaction<'_> {
     /// # Errors
     /// [`CompactError::Memory`] if the estimate exceeds the limit. Of damaged inputs, the arenas are counted alone.
     pub fn check_memory(&self) -> Result<(), CompactError> {
-        check_memory(self.inputs, self.options, self.planned_series, true, self.remaps.is_some())
+        check_memory(self.request(), true, self.remaps.is_some())
     }
 
     /// Merges the inputs into one block in memory.
@@ -170,7 +170,7 @@ impl Compaction<'_> {
         spool: &mut Spool<'_>,
         publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>,
     ) -> Result<Summary, E> {
-        run(self.inputs, self.options, spool, self.planned_series, self.observer, Some(publish), None)
+        run(self.request(), spool, Some(publish), None)
     }
 
     /// Like [`merge_to_drafts`](Self::merge_to_drafts), then hands the bytes of each input's
@@ -187,15 +187,7 @@ impl Compaction<'_> {
         publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>,
         mut publish_remap: impl FnMut(usize, Vec<u8>) -> Result<(), E>,
     ) -> Result<Summary, E> {
-        run(
-            self.inputs,
-            self.options,
-            spool,
-            self.planned_series,
-            self.observer,
-            Some(publish),
-            Some(&mut publish_remap),
-        )
+        run(self.request(), spool, Some(publish), Some(&mut publish_remap))
     }
 
     /// Merges the inputs without writing outputs, and counts the distinct series.
@@ -204,7 +196,7 @@ impl Compaction<'_> {
     /// As [`merge_to_drafts`](Self::merge_to_drafts).
     pub fn count(&self, spool: &mut Spool<'_>) -> Result<Summary, CompactError> {
         type Publish = fn(u32, Draft<'_>) -> Result<BlockId, CompactError>;
-        run(self.inputs, self.options, spool, self.planned_series, self.observer, None::<Publish>, None)
+        run(self.request(), spool, None::<Publish>, None)
     }
 
     /// Publishes all outputs in a folder, each named after its id, then deletes the inputs `delete`, if given; see
@@ -251,6 +243,11 @@ impl Compaction<'_> {
         // Without shards and a maximum of series there is one output.
         let published = published.ok_or_else(|| CompactError::Write(io::Error::other("there was no output")))?;
         Ok((summary, published))
+    }
+
+    pub(crate) fn request(&self) -> Request<'_> {
+        let Self { inputs, options, planned_series, observer, .. } = *self;
+        Request { inputs, options, planned_series, observer }
     }
 
     /// Refuses options that ask for several outputs.

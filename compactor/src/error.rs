@@ -134,6 +134,18 @@ impl CompactError {
     }
 }
 
+/// Names the input in an error of its bytes.
+pub(crate) trait InInput<T> {
+    /// Returns the value, or the error of input `input`, which counts from 0.
+    fn in_input(self, input: usize) -> Result<T, CompactError>;
+}
+
+impl<T> InInput<T> for chronoxide_format::Result<T> {
+    fn in_input(self, input: usize) -> Result<T, CompactError> {
+        self.map_err(|source| CompactError::Input { input, source })
+    }
+}
+
 fn nth(input: usize) -> String {
     format!("input {}", input + 1)
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use chronoxide_format::policy::{LabelPolicy, is_reserved_name};
 use chronoxide_format::view::Meta;
 
-use crate::merge::Vocabulary;
 use crate::{CompactError, CompactOptions};
 
 /// Returns the external labels of an input, sorted by name, with the defaults of the options; none if the options leave
@@ -76,13 +75,8 @@ impl Lifted {
         self.by_input.iter().flatten().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns the labels of each input as keys and value codes, sorted by key.
-    pub(crate) fn codes(&self, vocabulary: &Vocabulary<'_>) -> Vec<Vec<(u32, u32)>> {
-        let code = |(name, value): &(String, String)| {
-            let key = vocabulary.key(name)?;
-            let code = vocabulary.values(key).position(|known| known == value)?;
-            Some((key, code as u32))
-        };
-        self.by_input.iter().map(|labels| labels.iter().filter_map(code).collect()).collect()
+    /// Returns names and values, by input.
+    pub(crate) fn by_input(&self) -> &[Vec<(String, String)>] {
+        &self.by_input
     }
 }

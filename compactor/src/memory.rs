@@ -2,14 +2,15 @@
 //! before each further step. Estimates are approximate maxima in bytes. Pages of mapped files are not counted: the
 //! system can drop them.
 
+use chronoxide_format::KeyId;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::SectionKind;
-use chronoxide_format::view::{BlockView, Keyset, Table};
-use chronoxide_format::{KeyId, TableId};
+use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_planner::KeysetPlan;
 
 use crate::compact::{Planning, sampled_series};
-use crate::merge::{Adopted, MergedKeyset, MergedLists, MergedTables, MoreRows, Vocabulary};
+use crate::error::InInput;
+use crate::merge::{Adopted, MergedKeyset, MergedLists, MergedTables, MoreRows, Vocabulary, inner_tables, table};
 use crate::{CompactError, CompactOptions, SCRATCH_MEMORY};
 
 /// Memory per symbol of an input while arenas are merged: two references, and two positions in the merged symbols.
@@ -82,6 +83,17 @@ pub(crate) fn vocabulary(vocabulary: &Vocabulary<'_>) -> u64 {
     arena as u64 + vocabulary.symbols.len() as u64 * SYMBOL + values as u64 * VALUE + (codes * size_of::<u32>()) as u64
 }
 
+/// Returns the sum over all inputs.
+fn sum(
+    inputs: &[BlockView<'_>],
+    of_input: impl Fn(usize, &BlockView<'_>) -> chronoxide_format::Result<u64>,
+) -> Result<u64, CompactError> {
+    let inputs = inputs.iter().enumerate();
+    inputs
+        .map(|(input, view)| of_input(input, view).in_input(input))
+        .try_fold(0_u64, |sum, of_input| Ok(sum.saturating_add(of_input?)))
+}
+
 /// Returns the memory of the labels of inner tables' rows, which translations read.
 pub(crate) fn label_rows(
     inputs: &[BlockView<'_>],
@@ -92,20 +104,18 @@ pub(crate) fn label_rows(
     for source in adopted.keysets.iter().flat_map(|keyset| &keyset.sources).filter(|source| !source.agrees) {
         is_translated[source.input] = true;
     }
-    let mut bits = 0_u64;
-    for (input, view) in inputs.iter().enumerate().filter(|&(input, _)| is_translated[input]) {
-        let of_input = inner_tables(view).map(|table| -> chronoxide_format::Result<u64> {
-            let table = table?;
+    let bits = sum(inputs, |input, view| {
+        let mut bits = 0_u64;
+        for number in inner_tables(view).filter(|_| is_translated[input]) {
+            let table = table(view, number)?;
             let mut of_row = 0;
             for key in table.keys()? {
                 of_row += u64::from(vocabulary.value_width(vocabulary.key_maps[input][key?.0 as usize]));
             }
-            Ok(of_row * u64::from(table.row_count()))
-        });
-        for of_table in of_input {
-            bits = bits.saturating_add(of_table.map_err(|source| CompactError::Input { input, source })?);
+            bits = bits.saturating_add(of_row * u64::from(table.row_count()));
         }
-    }
+        Ok(bits)
+    })?;
     Ok(bits / 8)
 }
 
@@ -116,18 +126,16 @@ pub(crate) fn merging_tables(
     more: &MoreRows,
 ) -> Result<u64, CompactError> {
     let code = size_of::<u32>() as u64;
-    let mut bytes = 0_u64;
-    for (input, view) in inputs.iter().enumerate() {
-        let parts = &adopted.parts[input][view.key_count() as usize..];
-        for (table, part) in inner_tables(view).zip(parts) {
-            let table = table.map_err(|source| CompactError::Input { input, source })?;
-            if part.is_some() {
-                let columns = u64::from(table.column_count());
-                let of_row = INPUT_ROW + INPUT_CODE * columns + size_of::<Fingerprint>() as u64 + code * columns;
-                bytes = bytes.saturating_add(of_row * u64::from(table.row_count()));
-            }
+    let mut bytes = sum(inputs, |input, view| {
+        let mut bytes = 0_u64;
+        for number in inner_tables(view).filter(|&number| adopted.parts[input][number as usize].is_some()) {
+            let table = table(view, number)?;
+            let columns = u64::from(table.column_count());
+            let of_row = INPUT_ROW + INPUT_CODE * columns + size_of::<Fingerprint>() as u64 + code * columns;
+            bytes = bytes.saturating_add(of_row * u64::from(table.row_count()));
         }
-    }
+        Ok(bytes)
+    })?;
     for rows in more.iter().map(chronoxide_planner::InternedRows::rows) {
         let count = rows.len() as u64;
         let codes: u64 = rows.map(|row| row.len() as u64).sum();
@@ -170,17 +178,15 @@ pub(crate) fn fixed(
     planning: Planning,
     planned_series: u32,
 ) -> Result<u64, CompactError> {
-    let mut bytes = LEAST_MEMORY as u64;
+    let of_inputs = sum(inputs, |_, view| of_input(view, options))?;
     let (mut series, mut codes) = (0, 0_u64);
     // Every keyset may be translated, one at a time.
     let mut translated = 0_u64;
     for (input, view) in inputs.iter().enumerate() {
-        let at = |source| CompactError::Input { input, source };
-        bytes = bytes.saturating_add(of_input(view, options).map_err(at)?);
         let mut largest = 0;
         for keyset in view.keysets() {
-            let keyset = keyset.map_err(at)?;
-            let leaves = keyset.table().leaf_count().map_err(at)?;
+            let keyset = keyset.in_input(input)?;
+            let leaves = keyset.table().leaf_count().in_input(input)?;
             largest = largest.max(translated_bytes(keyset.series_count().into(), leaves.into()));
             series += u64::from(keyset.series_count());
             codes = codes.saturating_add(u64::from(keyset.series_count()) * u64::from(leaves));
@@ -195,57 +201,47 @@ pub(crate) fn fixed(
             codes.saturating_mul(SAMPLED).saturating_add(translated)
         }
     };
-    Ok(bytes.saturating_add(planned))
+    Ok((LEAST_MEMORY as u64).saturating_add(of_inputs).saturating_add(planned))
+}
+
+/// Returns the number of series of all inputs.
+pub(crate) fn series_count(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    sum(inputs, |_, view| Ok(view.series_count()?.into()))
 }
 
 /// Returns the bytes of all packed sections, decoded.
 pub(crate) fn packed_content(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
-    let mut bytes = 0_u64;
-    for (input, view) in inputs.iter().enumerate() {
-        let packed = view.packed().map_err(|source| CompactError::Input { input, source })?;
-        bytes = bytes.saturating_add(packed.map_or(0, |packed| packed.content_len()));
-    }
-    Ok(bytes)
+    sum(inputs, |_, view| Ok(view.packed()?.map_or(0, |packed| packed.content_len())))
 }
 
 /// Returns the approximate maximum of bytes for remaps: one keyset at a time for some inputs, and the refs of planned
 /// rows.
 pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    let code = size_of::<u32>() as u64;
+    let of_keyset = |keyset: chronoxide_format::Result<Keyset<'_, '_>>| -> chronoxide_format::Result<u64> {
+        let keyset = keyset?;
+        let codes = code * u64::from(keyset.table().leaf_count()?);
+        Ok((REMAPPED + codes).saturating_mul(keyset.series_count().into()))
+    };
     let mut largest = Vec::with_capacity(inputs.len());
-    let mut series = 0_u64;
     for (input, view) in inputs.iter().enumerate() {
-        let of_keyset = |keyset: chronoxide_format::Result<Keyset<'_, '_>>| -> chronoxide_format::Result<u64> {
-            let keyset = keyset?;
-            let codes = size_of::<u32>() as u64 * u64::from(keyset.table().leaf_count()?);
-            Ok((REMAPPED + codes).saturating_mul(keyset.series_count().into()))
-        };
         let of_input = view.keysets().map(of_keyset).try_fold(0, |most, bytes| bytes.map(|bytes| bytes.max(most)));
-        largest.push(of_input.map_err(|source| CompactError::Input { input, source })?);
-        let count = view.series_count().map_err(|source| CompactError::Input { input, source })?;
-        series = series.saturating_add(count.into());
+        largest.push(of_input.in_input(input)?);
     }
     largest.sort_unstable();
     let at_once = largest.iter().rev().take(rayon::current_num_threads());
-    Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
+    Ok(at_once.fold(series_count(inputs)?.saturating_mul(code), |bytes, &more| bytes.saturating_add(more)))
 }
 
 /// Returns the memory for merging symbols and dictionaries.
 pub(crate) fn merging_labels(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
-    let mut bytes = 0_u64;
-    for (input, view) in inputs.iter().enumerate() {
-        bytes = bytes.saturating_add(u64::from(view.symbols().count()) * INPUT_SYMBOL);
+    sum(inputs, |_, view| {
+        let mut bytes = u64::from(view.symbols().count()) * INPUT_SYMBOL;
         for key in (0..view.key_count()).map(KeyId) {
-            let count = view.cardinality(key).map_err(|source| CompactError::Input { input, source })?;
-            bytes = bytes.saturating_add(u64::from(count.unwrap_or_default()) * INPUT_VALUE);
+            bytes = bytes.saturating_add(u64::from(view.cardinality(key)?.unwrap_or_default()) * INPUT_VALUE);
         }
-    }
-    Ok(bytes)
-}
-
-/// Returns the inner tables of a block.
-fn inner_tables<'v>(view: &'v BlockView<'v>) -> impl Iterator<Item = chronoxide_format::Result<Table<'v, 'v>>> {
-    let numbers = view.key_count()..view.table_count() - view.keyset_count();
-    numbers.map_while(|table| view.table(TableId(table)).transpose())
+        Ok(bytes)
+    })
 }
 
 fn of_input(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format::Result<u64> {

@@ -14,7 +14,8 @@ use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
 use crate::CompactError;
-use crate::merge::{Fate, KeysetSource, MergeContext, PoolReader, Translation};
+use crate::error::InInput;
+use crate::merge::{Fate, KeysetSource, MergeContext, PoolReader, Translation, keyset};
 use crate::output::{Chunk, OutputRows, waiting_widths};
 use crate::progress::{Phase, Watch};
 
@@ -55,7 +56,6 @@ struct PlacedOutput<'a> {
 
 /// Builds the remap of each input, and hands them to `each` in order. Returns the number of series without a target.
 pub(crate) fn write_remaps<'a, E: From<CompactError>>(
-    inputs: &[BlockView<'_>],
     merging: &'a MergeContext<'a>,
     outputs: &'a [KnownOutput<'a>],
     job: [u8; 16],
@@ -63,12 +63,13 @@ pub(crate) fn write_remaps<'a, E: From<CompactError>>(
     watch: &Watch<'_>,
     each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), E>,
 ) -> Result<u64, E> {
-    let of_remap = |output: &KnownOutput<'_>| RemapOutput {
+    let inputs = merging.context.inputs;
+    let known = outputs.iter().map(|output| RemapOutput {
         block_id: output.block_id,
         series_count: output.rows.series,
         shard: output.shard,
-    };
-    let known: Vec<RemapOutput> = outputs.iter().map(of_remap).collect();
+    });
+    let known: Vec<RemapOutput> = known.collect();
     let placed = Placed::new(merging, outputs, contents);
     let mut sources: Vec<Vec<Option<(usize, &KeysetSource)>>> =
         inputs.iter().map(|view| vec![None; view.keyset_count() as usize]).collect();
@@ -78,16 +79,17 @@ pub(crate) fn write_remaps<'a, E: From<CompactError>>(
         }
     }
     let build = |(view, keysets): (&BlockView<'_>, &Vec<Option<(usize, &KeysetSource)>>)| {
-        let mut builder = RemapBuilder::new(view.block_id(), job, &known).map_err(CompactError::from)?;
+        let mut builder = RemapBuilder::new(view.block_id(), job, &known)?;
         let (mut targets, mut gone) = (KeysetTargets::default(), 0);
         for &(number, source) in keysets.iter().flatten() {
             targets.clear();
             gone += placed.follow(number, source, &mut targets)?;
-            builder.push_keyset(&targets).map_err(CompactError::from)?;
+            builder.push_keyset(&targets)?;
         }
-        Ok((builder.finish().map_err(CompactError::from)?, gone))
+        Ok((builder.finish()?, gone))
     };
     let mut gone = 0;
+    // The targets of one keyset take more memory than a remap, so that as many are built as there are threads.
     let at_once = rayon::current_num_threads();
     for (group, (views, keysets)) in inputs.chunks(at_once).zip(sources.chunks(at_once)).enumerate() {
         watch.progress(Phase::Remap, (group * at_once) as u64, inputs.len() as u64)?;
@@ -151,44 +153,35 @@ impl<'a> Placed<'a> {
         walk: &mut Walk<'_, '_>,
         targets: &mut KeysetTargets,
     ) -> Result<u64, CompactError> {
-        let merging = self.merging;
-        let choice = &merging.context.plan.keysets[number];
-        let at = |error| CompactError::Input { input: source.input, source: error };
-        let stored = merging.open_stored(source).map_err(at)?;
-        let filter = (!merging.filter.keeps_all()).then_some(merging.filter);
-        let possible = filter.map_or(0, |filter| filter.keys_mask(merging.keys(number)));
+        let MergeContext { filter, context, .. } = *self.merging;
+        let choice = &context.plan.keysets[number];
+        let stored = self.merging.open_stored(source).in_input(source.input)?;
+        let possible = filter.keys_mask(self.merging.keys(number));
+        let is_lost = |mask| filter.fate(mask) != Fate::Kept;
         let mut gone = 0;
         let mut members: Vec<Option<u64>> = Vec::new();
-        let mut start = 0;
-        while start < stored.len() {
-            let end = stored.len().min(start + ROWS_AT_ONCE);
-            let run = stored.stored(start..end).map_err(at)?;
+        for start in (0..stored.len()).step_by(ROWS_AT_ONCE) {
+            let run = stored.read(start..stored.len().min(start + ROWS_AT_ONCE))?;
             for row in run.rows() {
-                let prefix = &row[..choice.prefix.len()];
+                let (prefix, list) = row.split_at(choice.prefix.len());
                 walk.find(prefix)?;
-                let mask = filter
-                    .map_or(0, |filter| possible & filter.parts_mask(merging.table_masks, &choice.prefix, prefix));
                 members.clear();
-                match (choice.list, walk.pool) {
-                    (Some(part), Some(pool)) => {
-                        let list = row[row.len() - 1];
-                        walk.members(list, &mut members);
-                        if let Some(filter) = filter {
+                walk.members(list.first().copied(), &mut members);
+                if !filter.keeps_all() {
+                    let mask = possible & filter.parts_mask(&choice.prefix, prefix);
+                    match (choice.list, walk.pool, list) {
+                        (Some(part), Some(pool), &[list]) => {
                             for (target, member) in members.iter_mut().zip(pool.list(list).iter()) {
-                                let mask = mask & filter.part_mask(merging.table_masks, part, member);
-                                *target = target.filter(|_| filter.fate(mask) == Fate::Kept);
+                                *target = target.filter(|_| !is_lost(mask & filter.part_mask(part, member)));
                             }
                         }
-                    }
-                    _ => {
-                        let is_kept = filter.is_none_or(|filter| filter.fate(mask) == Fate::Kept);
-                        members.push(walk.found.first().map(|found| found.first).filter(|_| is_kept));
+                        _ if is_lost(mask) => members.fill(None),
+                        _ => {}
                     }
                 }
                 gone += members.iter().filter(|target| target.is_none()).count() as u64;
                 targets.push_row(members.iter().copied());
             }
-            start = end;
         }
         Ok(gone)
     }
@@ -202,21 +195,19 @@ impl<'a> Placed<'a> {
         walk: &mut Walk<'_, '_>,
         targets: &mut KeysetTargets,
     ) -> Result<u64, CompactError> {
-        let merging = self.merging;
-        let choice = &merging.context.plan.keysets[number];
-        let at = |error| CompactError::Input { input: source.input, source: error };
-        let translation = Translation::new(merging.context, source, choice, Some(merging.tables)).map_err(at)?;
+        let MergeContext { filter, context, tables, .. } = *self.merging;
+        let choice = &context.plan.keysets[number];
+        let translation = Translation::new(context, source, choice, Some(tables)).in_input(source.input)?;
         let width = translation.width();
         let (mut rows, mut kept, mut series_count) = (Vec::new(), Vec::new(), 0);
-        translation
-            .each(merging.tables, merging.filter, |fate, _, row| {
-                if fate == Fate::Kept {
-                    kept.push(series_count);
-                    rows.extend_from_slice(row);
-                }
-                series_count += 1;
-            })
-            .map_err(at)?;
+        let read = translation.each(tables, filter, |fate, _, row| {
+            if fate == Fate::Kept {
+                kept.push(series_count);
+                rows.extend_from_slice(row);
+            }
+            series_count += 1;
+        });
+        read.in_input(source.input)?;
         let row = |place: u32| &rows[place as usize * width..(place as usize + 1) * width];
         let mut order: Vec<u32> = (0..kept.len() as u32).collect();
         order.par_sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
@@ -229,11 +220,10 @@ impl<'a> Placed<'a> {
             found_count += u64::from(found.is_some());
             numbers[kept[place as usize]] = found;
         }
-        let keyset =
-            merging.context.inputs[source.input].keyset(source.keyset).map_err(at)?.expect("a keyset of the input");
+        let keyset = keyset(&context.inputs[source.input], source.keyset).in_input(source.input)?;
         let mut left = &numbers[..];
         for row in 0..keyset.table().row_count() {
-            let len = keyset.list(row).map_err(at)?.map_or(1, |list| list.len() as usize);
+            let len = keyset.list(row).in_input(source.input)?.map_or(1, |list| list.len() as usize);
             let (of_row, rest) = left.split_at(len.min(left.len()));
             left = rest;
             targets.push_row(of_row.iter().copied());
@@ -316,9 +306,12 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// Adds the number of the series of each member of a list.
-    fn members(&self, list: u32, targets: &mut Vec<Option<u64>>) {
-        let Some(pool) = self.pool else { return };
+    /// Adds the number of the series of each member of a list, or of the found row if it has no list.
+    fn members(&self, list: Option<u32>, targets: &mut Vec<Option<u64>>) {
+        let (Some(list), Some(pool)) = (list, self.pool) else {
+            targets.push(self.found.first().map(|found| found.first));
+            return;
+        };
         if let [found] = &self.found[..]
             && found.list == list
         {

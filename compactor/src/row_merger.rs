@@ -7,9 +7,7 @@ use chronoxide_publish::Spool;
 use rayon::prelude::*;
 
 use crate::CompactError;
-use crate::merge::{
-    Adopted, MergeContext, MergedPool, MergedRows, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut,
-};
+use crate::merge::{MergeContext, MergedPool, MergedRows, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut};
 use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
 use crate::progress::{Phase, Watch};
 
@@ -33,21 +31,21 @@ pub(crate) struct RowMerger<'a> {
 }
 
 impl<'a> RowMerger<'a> {
-    pub(crate) fn merge_all(&mut self, adopted: &'a Adopted, spool: &mut Spool<'_>) -> Result<(), CompactError> {
-        let rows: Vec<u64> = adopted.keysets.iter().map(|keyset| keyset.rows).collect();
+    pub(crate) fn merge_all(&mut self, spool: &mut Spool<'_>) -> Result<(), CompactError> {
+        let rows: Vec<u64> = self.merging.keysets.iter().map(|keyset| keyset.rows).collect();
         let all: u64 = rows.iter().sum();
         let (mut from, mut done) = (0, 0);
         while from < rows.len() {
             self.watch.progress(Phase::Rows, done, all)?;
             let (mut codes, mut to) = (0, from);
             while to < rows.len() {
-                codes += rows[to] * adopted.plan.keysets[to].width() as u64;
+                codes += rows[to] * self.merging.context.plan.keysets[to].width() as u64;
                 if codes > BATCH_CODES && to > from {
                     break;
                 }
                 to += 1;
             }
-            self.merge_batch(adopted, from..to, spool, (done, all))?;
+            self.merge_batch(from..to, spool, (done, all))?;
             done += rows[from..to].iter().sum::<u64>();
             from = to;
         }
@@ -57,7 +55,6 @@ impl<'a> RowMerger<'a> {
     /// Merges some keysets: opens their sources in parallel, then merges their pieces in parallel, and keeps the order.
     fn merge_batch(
         &mut self,
-        adopted: &'a Adopted,
         keysets: std::ops::Range<usize>,
         spool: &mut Spool<'_>,
         (mut done, all): (u64, u64),
@@ -66,7 +63,7 @@ impl<'a> RowMerger<'a> {
         let open = keysets
             .into_par_iter()
             .map(|number| {
-                let keyset = merging.open(number, &adopted.keysets[number])?;
+                let keyset = merging.open(number)?;
                 let pieces = keyset.pieces()?;
                 Ok((keyset, pieces))
             })

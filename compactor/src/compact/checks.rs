@@ -7,7 +7,16 @@ use chronoxide_planner::Layout;
 
 use super::planning::Planning;
 use crate::merge::{MAX_SELECTORS, has_plan};
-use crate::{CompactError, CompactOptions, Rewrite, memory};
+use crate::{CompactError, CompactOptions, Observer, Rewrite, memory};
+
+/// Inputs and options of a compaction.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub inputs: &'a [BlockView<'a>],
+    pub options: &'a CompactOptions,
+    pub planned_series: u32,
+    pub observer: &'a dyn Observer,
+}
 
 /// Estimates that catalogues of the inputs allow.
 pub(super) struct Estimate {
@@ -24,15 +33,14 @@ impl Estimate {
     /// # Errors
     /// An input is damaged.
     pub(super) fn from_catalogues(
-        inputs: &[BlockView<'_>],
-        options: &CompactOptions,
-        planned_series: u32,
+        request: Request<'_>,
         has_outputs: bool,
         has_remaps: bool,
     ) -> Result<Self, CompactError> {
+        let Request { inputs, options, planned_series, .. } = request;
         let planning = match options.layout {
             Layout::Factored if !has_outputs || (!options.replan && has_plan(inputs)?) => Planning::Adopted,
-            Layout::Factored if series_count(inputs)? > planned_series.into() => Planning::Sampled,
+            Layout::Factored if memory::series_count(inputs)? > planned_series.into() => Planning::Sampled,
             Layout::Factored => Planning::Whole,
             _ => Planning::Plain,
         };
@@ -47,50 +55,34 @@ impl Estimate {
     }
 }
 
-/// Returns the number of series of all inputs.
-fn series_count(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
-    let count = |(input, view): (usize, &BlockView<'_>)| {
-        view.series_count().map(u64::from).map_err(|source| CompactError::Input { input, source })
-    };
-    inputs.iter().enumerate().map(count).sum()
-}
-
 /// Refuses a compaction whose first steps could exceed the memory limit. Reads no symbols: the arenas of archives need
 /// not be decoded.
-pub(crate) fn check_memory(
-    inputs: &[BlockView<'_>],
-    options: &CompactOptions,
-    planned_series: u32,
-    has_outputs: bool,
-    has_remaps: bool,
-) -> Result<(), CompactError> {
-    let needed = match Estimate::from_catalogues(inputs, options, planned_series, has_outputs, has_remaps) {
+pub(crate) fn check_memory(request: Request<'_>, has_outputs: bool, has_remaps: bool) -> Result<(), CompactError> {
+    let needed = match Estimate::from_catalogues(request, has_outputs, has_remaps) {
         Ok(estimate) => estimate.of_labels(),
         // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
-        Err(_) => memory::packed_content(inputs)?,
+        Err(_) => memory::packed_content(request.inputs)?,
     };
-    memory::check(needed, options)
+    memory::check(needed, request.options)
 }
 
 /// Refuses options that contradict each other.
 pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError> {
+    let refused = |what| Err(CompactError::Options { what });
     if options.keep.len() + options.drop.len() > MAX_SELECTORS {
         return Err(CompactError::TooManySelectors { most: MAX_SELECTORS });
     }
     if options.origin.is_some() && (options.shards.is_some() || options.max_series_per_block.is_some()) {
-        return Err(CompactError::Options { what: "a lineage can be set for one output only" });
+        return refused("a lineage can be set for one output only");
     }
     if options.external_labels.iter().any(|(_, value)| value.is_empty()) {
-        return Err(CompactError::Options {
-            what: "an external label has an empty value; leave the label out instead",
-        });
+        return refused("an external label has an empty value; leave the label out instead");
     }
     if options.rewrite.renamed().any(|(_, new)| is_reserved_name(new)) {
-        return Err(CompactError::Options { what: "names of labels that begin with U+0000 are reserved" });
+        return refused("names of labels that begin with U+0000 are reserved");
     }
     let Some(shards) = &options.shards else { return Ok(()) };
     let is_by = |name: &String| *name == shards.by;
-    let refused = |what| Err(CompactError::Options { what });
     if shards.only.is_some() && options.max_series_per_block.is_some() {
         return refused(
             "one shard of a job cannot be cut into several blocks: the job's other runs could not know its number of outputs",

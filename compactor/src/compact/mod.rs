@@ -16,7 +16,7 @@ mod planning;
 mod run;
 mod summary;
 
-pub(crate) use checks::check_memory;
+pub(crate) use checks::{Request, check_memory};
 pub(crate) use planning::{Planning, sampled_series};
 pub(crate) use run::run;
 pub use summary::{Compacted, Summary};

@@ -9,7 +9,7 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Contents, Spool};
 
 use super::Summary;
-use crate::merge::{Adopted, MergeContext, Sharding, Tally};
+use crate::merge::{MergeContext, Sharding, Tally};
 use crate::output::{Draft, OutputRows};
 use crate::progress::{Phase, Watch};
 use crate::remap::{KnownOutput, write_remaps};
@@ -33,7 +33,6 @@ impl MergedOutputs {
     /// Merges the rows of all keysets into the spool. `with_codes` also collects the codes that each output uses.
     pub(super) fn merge(
         merging: &MergeContext<'_>,
-        adopted: &Adopted,
         options: &CompactOptions,
         with_codes: bool,
         spool: &mut Spool<'_>,
@@ -42,7 +41,7 @@ impl MergedOutputs {
         let all_shards = options.shards.as_ref().filter(|shards| shards.only.is_none());
         let context = &merging.context;
         let sharding = all_shards
-            .map(|shards| Sharding::new(&shards.by, shards.count, context.vocabulary, &adopted.plan, merging.tables));
+            .map(|shards| Sharding::new(&shards.by, shards.count, context.vocabulary, context.plan, merging.tables));
         let mut merger = RowMerger {
             merging,
             sharding,
@@ -54,7 +53,7 @@ impl MergedOutputs {
             tally: Tally::NONE,
             watch,
         };
-        merger.merge_all(adopted, spool)?;
+        merger.merge_all(spool)?;
         let shards =
             (0..).zip(&merger.outputs).flat_map(|(shard, outputs)| outputs.iter().map(move |_| shard)).collect();
         Ok(Self { outputs: merger.outputs.into_iter().flatten().collect(), shards, tally: merger.tally })
@@ -74,18 +73,20 @@ pub(super) struct Publication<'a> {
     pub replan: bool,
     /// True if the one output uses all symbols, values and shared rows that were merged.
     pub is_all_used: bool,
-    /// True if remaps need the places of rows in the outputs.
-    pub has_remaps: bool,
 }
 
 impl Publication<'_> {
-    /// Hands each output to `publish`, in order. Returns the places of their rows if there are remaps.
-    pub(super) fn publish<'a, E: From<CompactError>>(
+    /// Hands each output to `publish`, in order, and then each remap to `publish_remap`, in the order of the inputs.
+    ///
+    /// # Errors
+    /// Series are missing from the outputs that were not dropped; and the errors of `publish` and `publish_remap`.
+    pub(super) fn publish<E: From<CompactError>>(
         &self,
-        merged: &'a MergedOutputs,
+        merged: &MergedOutputs,
         summary: &mut Summary,
         mut publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>,
-    ) -> Result<Vec<KnownOutput<'a>>, E> {
+        publish_remap: Option<PublishRemap<'_, E>>,
+    ) -> Result<(), E> {
         let only = self.options.shards.as_ref().and_then(|shards| shards.only);
         let count = merged.outputs.len() as u32;
         let (first, output_count) = only.map_or((0, count), |shard| (shard.number(), shard.count().get()));
@@ -103,13 +104,23 @@ impl Publication<'_> {
             self.watch.progress(Phase::Write, number.into(), count.into())?;
             let refs = draft.take_refs();
             summary.optional_sections_copied += draft.carried_sections();
+            summary.optional_sections_left_out -= draft.carried_sections();
             let block_id = publish(number, draft)?;
-            if self.has_remaps {
+            if publish_remap.is_some() {
                 known.push(KnownOutput { rows, shard, block_id, refs });
             }
             summary.timings.add(Phase::Write, started.elapsed());
         }
-        Ok(known)
+        let Some(publish_remap) = publish_remap else { return Ok(()) };
+        let started = Instant::now();
+        let job = self.meta.job.map_or([0; 16], |job| job.id);
+        let gone = write_remaps(self.merging, &known, job, self.contents, self.watch, publish_remap)?;
+        let left_out = summary.dropped + summary.other_shards;
+        if gone != left_out {
+            return Err(CompactError::Unmapped { gone, left_out }.into());
+        }
+        summary.timings.add(Phase::Remap, started.elapsed());
+        Ok(())
     }
 
     fn draft<'a>(&'a self, rows: &'a OutputRows, meta: &BlockMeta) -> Result<Draft<'a>, CompactError> {
@@ -119,27 +130,5 @@ impl Publication<'_> {
         }
         let is_all_used = is_all_used && options.layout != Layout::Factored;
         Draft::new(merging, rows, contents, is_all_used, options.layout, meta)
-    }
-
-    /// Hands the remap of each input to `publish_remap`, in order.
-    ///
-    /// # Errors
-    /// Series are missing from the outputs that were not dropped; and the errors of `publish_remap`.
-    pub(super) fn publish_remaps<E: From<CompactError>>(
-        &self,
-        known: &[KnownOutput<'_>],
-        summary: &mut Summary,
-        publish_remap: PublishRemap<'_, E>,
-    ) -> Result<(), E> {
-        let started = Instant::now();
-        let inputs = self.merging.context.inputs;
-        let job = self.meta.job.map_or([0; 16], |job| job.id);
-        let gone = write_remaps(inputs, self.merging, known, job, self.contents, self.watch, publish_remap)?;
-        let left_out = summary.dropped + summary.other_shards;
-        if gone != left_out {
-            return Err(CompactError::Unmapped { gone, left_out }.into());
-        }
-        summary.timings.add(Phase::Remap, started.elapsed());
-        Ok(())
     }
 }

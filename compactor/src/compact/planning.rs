@@ -1,16 +1,13 @@
 //! Plans that are learned from a sample of the rows: [`MergedLabels::learn`].
 
 use chronoxide_format::Forecast;
-use chronoxide_format::view::{BlockView, OwnedMeta};
 use chronoxide_planner::{KeysetPlan, KeysetRows, Plan, bytes, factor, plan};
 
 use crate::CompactError;
 use crate::merge::{
-    Adopted, AllLabelRows, Choice, Filter, RowSample, SampledContent, TranslationContext, Vocabulary, adopt,
-    choosing_keys,
+    Adopted, AllLabelRows, Choice, Filter, MergedLabels, RowSample, SampledContent, Vocabulary, choosing_keys,
 };
 use crate::progress::{Phase, Watch};
-use crate::rewrite::KeyChanges;
 
 /// Source of the plan of the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,40 +30,30 @@ pub(crate) fn sampled_series(planned_series: u32) -> u32 {
 /// Maximum relative change of bytes per added series from one doubling to the next. Small samples show larger ones.
 const MAX_CHANGE: f64 = 0.1;
 
-/// Merged labels of the inputs, from which keysets and their plans follow.
-#[derive(Clone, Copy)]
-pub(super) struct MergedLabels<'a> {
-    pub inputs: &'a [BlockView<'a>],
-    pub metas: &'a [OwnedMeta],
-    pub vocabulary: &'a Vocabulary<'a>,
-    pub changes: &'a KeyChanges,
-    /// Labels that are added to all series of each input: keys and value codes.
-    pub lifted: &'a [Vec<(u32, u32)>],
-}
-
-impl<'a> MergedLabels<'a> {
-    /// Finds the keysets of the outputs, and chooses their plan.
-    pub(super) fn adopt(self, choice: Choice<'_>) -> Result<Adopted, CompactError> {
-        adopt(self.inputs, self.metas, self.vocabulary, self.changes, self.lifted, choice)
-    }
-
-    pub(super) fn context<'b>(self, adopted: &'b Adopted, labels: &'b AllLabelRows<'b>) -> TranslationContext<'b>
-    where
-        'a: 'b,
-    {
-        TranslationContext {
-            inputs: self.inputs,
-            vocabulary: self.vocabulary,
-            plan: &adopted.plan,
-            parts: &adopted.parts,
-            changes: self.changes,
-            labels,
+impl MergedLabels<'_> {
+    /// Finds the keysets of the outputs, and chooses their plan. A learned plan comes with the forecast of its size.
+    pub(super) fn plan(
+        self,
+        planning: Planning,
+        labels: &AllLabelRows<'_>,
+        filter: &Filter,
+        planned_series: u32,
+        watch: &Watch<'_>,
+    ) -> Result<(Adopted, Option<Forecast>), CompactError> {
+        match planning {
+            Planning::Plain | Planning::Whole => Ok((self.adopt(Choice::Plain)?, None)),
+            Planning::Adopted => Ok((self.adopt(Choice::OfInputs)?, None)),
+            Planning::Sampled => {
+                let plain = self.adopt(Choice::Plain)?;
+                let (adopted, forecast) = self.learn(&plain, labels, filter, planned_series, watch)?;
+                Ok((adopted, Some(forecast)))
+            }
         }
     }
 
     /// Learns a plan from a sample of the rows, or takes that of the inputs, unless the outputs will probably be
     /// smaller with the learned one: by this sample, and by one that another key chose. `plain` has the plain plan.
-    pub(super) fn learn(
+    fn learn(
         self,
         plain: &Adopted,
         labels: &AllLabelRows<'_>,

@@ -11,7 +11,7 @@ use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
 
 use crate::compact::check_memory;
-use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, PLANNED_SERIES, SCRATCH_MEMORY};
+use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY};
 
 /// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs
 /// together, with merges that write nothing. Lineage of the blocks is ignored.
@@ -142,7 +142,9 @@ impl Proof<'_> {
     fn unpack(&self, blocks: &[&Block], paths: &[&PathBuf]) -> Result<(), Unproven> {
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
         if views.iter().any(BlockView::is_packed) {
-            check_memory(&views, &self.options(), PLANNED_SERIES, false, false).map_err(|error| named(error, paths))?;
+            let options = self.options();
+            check_memory(Compaction::new(&views, &options).request(), false, false)
+                .map_err(|error| named(error, paths))?;
         }
         for (block, path) in blocks.iter().zip(paths) {
             block.unpack().map_err(|source| OpenError::Block { path: path.to_path_buf(), source })?;

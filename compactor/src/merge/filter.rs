@@ -7,7 +7,9 @@ use chronoxide_format::shard::Shard;
 use chronoxide_planner::{Part, Plan};
 use chronoxide_select::Selector;
 
+use super::parts::ByPart;
 use super::tables::MergedTables;
+use super::tally::Fate;
 use super::vocabulary::Vocabulary;
 
 /// A set of selectors. The last bit stands for the only shard to write.
@@ -18,20 +20,10 @@ pub(crate) const MAX_SELECTORS: usize = Mask::BITS as usize - 1;
 
 const SHARD: Mask = 1 << MAX_SELECTORS;
 
-/// Fate of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Kept,
-    /// Dropped by a selector.
-    Dropped,
-    /// Belongs to a shard that this run does not write.
-    OtherShard,
-}
-
 /// Selectors evaluated on the values of the vocabulary.
 pub(crate) struct Filter {
-    /// Selectors that a value can match, by key and value code; only for keys that selectors name.
-    of_values: HashMap<u32, Vec<Mask>>,
+    /// Selectors that labels can match, by part and code; `None` for parts without a key that selectors name.
+    masks: ByPart<Option<Vec<Mask>>>,
     /// Selectors that series without the key can match, by key.
     of_absent: HashMap<u32, Mask>,
     /// Selectors that can match although no input has some of their labels.
@@ -58,7 +50,7 @@ impl Filter {
         let bits = |count: usize| (1 << count) - 1;
         let (keep_bits, drop_bits) = (bits(keep.len()), bits(keep.len() + drop.len()) & !bits(keep.len()));
         let mut filter = Self {
-            of_values: HashMap::new(),
+            masks: ByPart { keys: vec![None; vocabulary.keys.len()], tables: Vec::new() },
             of_absent: HashMap::new(),
             possible: Mask::MAX,
             keep: keep_bits,
@@ -89,7 +81,7 @@ impl Filter {
             return;
         };
         let none = || vec![Mask::MAX; vocabulary.keys[key as usize].values.len()];
-        let masks = self.of_values.entry(key).or_insert_with(none);
+        let masks = self.masks.keys[key as usize].get_or_insert_with(none);
         for (mask, value) in masks.iter_mut().zip(vocabulary.values(key)) {
             rule_out(mask, value);
         }
@@ -127,32 +119,19 @@ impl Filter {
         absent.fold(self.possible, |mask, (_, absent)| mask & absent)
     }
 
-    /// Returns the selectors that series with this label can match.
-    pub(crate) fn value_mask(&self, key: u32, code: u32) -> Mask {
-        self.of_values.get(&key).map_or(Mask::MAX, |masks| masks[code as usize])
-    }
-
-    /// Returns the selectors that series with a row can match, by table of the plan and row.
-    pub(crate) fn table_masks(&self, plan: &Plan, tables: &MergedTables) -> Vec<Vec<Mask>> {
-        let mut table_masks: Vec<Vec<Mask>> = Vec::with_capacity(plan.tables.len());
-        for (table, merged) in plan.tables.iter().zip(&tables.tables) {
-            let row = |row: &[u32]| self.parts_mask(&table_masks, &table.parts, row);
-            table_masks.push(merged.rows.chunks_exact(table.parts.len()).map(row).collect());
-        }
-        table_masks
+    /// Evaluates the selectors on the rows of the merged tables of a plan.
+    pub(crate) fn add_tables(&mut self, plan: &Plan, tables: &MergedTables) {
+        tables.spread(plan, &mut self.masks, |mask, other| mask & other);
     }
 
     /// Returns the selectors that series with these codes can match. Codes beyond `parts` are ignored.
-    pub(crate) fn parts_mask(&self, table_masks: &[Vec<Mask>], parts: &[Part], row: &[u32]) -> Mask {
+    pub(crate) fn parts_mask(&self, parts: &[Part], row: &[u32]) -> Mask {
         let codes = parts.iter().zip(row);
-        codes.fold(Mask::MAX, |mask, (&part, &code)| mask & self.part_mask(table_masks, part, code))
+        codes.fold(Mask::MAX, |mask, (&part, &code)| mask & self.part_mask(part, code))
     }
 
     /// Returns the selectors that series with this code can match.
-    pub(crate) fn part_mask(&self, table_masks: &[Vec<Mask>], part: Part, code: u32) -> Mask {
-        match part {
-            Part::Key(key) => self.value_mask(key, code),
-            Part::Table(table) => table_masks[table][code as usize],
-        }
+    pub(crate) fn part_mask(&self, part: Part, code: u32) -> Mask {
+        self.masks[part].as_ref().map_or(Mask::MAX, |masks| masks[code as usize])
     }
 }

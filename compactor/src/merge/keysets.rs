@@ -2,20 +2,22 @@
 
 use std::ops::Range;
 
-use chronoxide_format::Result;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::{Domain, Keyset, Table};
+use chronoxide_format::view::Table;
 use chronoxide_planner::{KeysetPlan, Part};
 
-use super::filter::{Fate, Filter, Mask};
+use super::filter::Filter;
+use super::inputs::{self, behind};
+use super::label_rows::InputContext;
 use super::lists::{MergedLists, MergedPool};
 use super::plans::{KeysetSource, MergedKeyset};
-use super::rows::{Run, unite};
+use super::rows::{MergedRows, Run, unite};
 use super::tables::MergedTables;
-use super::tally::{Overlap, Tally, product};
-use super::translate::{Translated, Translation, TranslationContext};
+use super::tally::{Fate, Overlap, Tally, product};
+use super::translate::Translation;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
+use crate::error::InInput;
 
 /// Approximate maximum number of rows of all sources in a piece.
 const PIECE_ROWS: usize = 1 << 14;
@@ -25,14 +27,13 @@ const MAX_SAMPLED_ROWS: usize = 1 << 11;
 const MAX_SAMPLES: usize = 1 << 16;
 
 /// Everything that merging rows reads.
+#[derive(Clone, Copy)]
 pub(crate) struct MergeContext<'a> {
-    pub context: TranslationContext<'a>,
+    pub context: InputContext<'a>,
     pub keysets: &'a [MergedKeyset],
     pub tables: &'a MergedTables,
     pub lists: &'a MergedLists<'a>,
     pub filter: &'a Filter,
-    /// Selectors that series with a row can match, by shared table and row.
-    pub table_masks: &'a [Vec<Mask>],
 }
 
 /// A keyset with its opened sources.
@@ -76,20 +77,10 @@ impl Piece {
     }
 }
 
-/// Merged rows.
-pub(crate) struct MergedRows {
-    pub run: Run,
-    pub tally: Tally,
-}
-
 impl<'a> MergeContext<'a> {
     /// Opens the sources of a keyset, and translates those that are factored differently.
-    pub(crate) fn open(
-        &'a self,
-        number: usize,
-        keyset: &'a MergedKeyset,
-    ) -> std::result::Result<OpenKeyset<'a>, CompactError> {
-        let choice = &self.context.plan.keysets[number];
+    pub(crate) fn open(&'a self, number: usize) -> Result<OpenKeyset<'a>, CompactError> {
+        let (keyset, choice) = (&self.keysets[number], &self.context.plan.keysets[number]);
         let mut open = OpenKeyset {
             number,
             keys: &keyset.keys,
@@ -99,20 +90,19 @@ impl<'a> MergeContext<'a> {
             translated: Tally::NONE,
         };
         for source in &keyset.sources {
-            let opened = self.open_source(&mut open, source);
-            opened.map_err(|error| CompactError::Input { input: source.input, source: error })?;
+            self.open_source(&mut open, source).in_input(source.input)?;
         }
         Ok(open)
     }
 
-    fn open_source(&'a self, open: &mut OpenKeyset<'a>, source: &'a KeysetSource) -> Result<()> {
+    fn open_source(&'a self, open: &mut OpenKeyset<'a>, source: &'a KeysetSource) -> chronoxide_format::Result<()> {
         if source.agrees {
             open.sources.push(self.open_stored(source)?);
             return Ok(());
         }
         let translation = Translation::new(self.context, source, open.choice, Some(self.tables))?;
         let fingerprints = self.part_fingerprints(open.choice);
-        let Translated { run, tally } = translation.run(self.tables, self.filter, open.pool, &fingerprints)?;
+        let MergedRows { run, tally } = translation.run(self.tables, self.filter, open.pool, &fingerprints)?;
         open.translated = open.translated.and(tally);
         if run.len() > 0 {
             open.sources.push(SortedSource::Translated { run });
@@ -121,18 +111,15 @@ impl<'a> MergeContext<'a> {
     }
 
     /// Opens a source whose rows are factored as in the outputs.
-    pub(crate) fn open_stored(&'a self, source: &KeysetSource) -> Result<SortedSource<'a>> {
-        let keyset: Keyset<'a, 'a> =
-            self.context.inputs[source.input].keyset(source.keyset)?.expect("a keyset of the input");
-        let table = keyset.table();
-        let codes = table.columns().map(|column| {
-            Ok(match column?.domain {
-                Domain::Table(behind) => self.tables.codes(self.context.vocabulary, source.input, behind),
-                Domain::Pool(pool) => self.lists.codes(source.input, pool),
-                Domain::Arena => &[],
-            })
+    pub(crate) fn open_stored(&'a self, source: &KeysetSource) -> chronoxide_format::Result<SortedSource<'a>> {
+        let InputContext { inputs, vocabulary, .. } = self.context;
+        let (input, view) = (source.input, &inputs[source.input]);
+        let table = inputs::keyset(view, source.keyset)?.table();
+        let codes = behind(view, &table)?.into_iter().map(|column| match column.pool {
+            Some(pool) => self.lists.codes(input, pool),
+            None => self.tables.codes(vocabulary, input, column.table),
         });
-        Ok(SortedSource::Stored { input: source.input, table, codes: codes.collect::<Result<_>>()? })
+        Ok(SortedSource::Stored { input, table, codes: codes.collect() })
     }
 
     /// Returns the fingerprints of the rows of each column, the list column included.
@@ -142,29 +129,18 @@ impl<'a> MergeContext<'a> {
     }
 
     /// Merges a piece: reads the rows of each source, drops what the filter does not keep, and unites the rest.
-    pub(crate) fn merge_piece(
-        &self,
-        keyset: &OpenKeyset<'a>,
-        piece: &Piece,
-    ) -> std::result::Result<MergedRows, CompactError> {
+    pub(crate) fn merge_piece(&self, keyset: &OpenKeyset<'a>, piece: &Piece) -> Result<MergedRows, CompactError> {
         let mut tally = Tally::NONE;
         let mut runs = Vec::with_capacity(piece.rows.len());
         for (source, rows) in keyset.sources.iter().zip(&piece.rows) {
             if rows.is_empty() {
                 continue;
             }
-            let run = match source {
-                SortedSource::Stored { input, .. } => {
-                    let run =
-                        source.stored(rows.clone()).map_err(|source| CompactError::Input { input: *input, source })?;
-                    if self.filter.keeps_all() { run } else { self.filtered(keyset, run, &mut tally) }
-                }
-                SortedSource::Translated { run } => Run {
-                    width: run.width,
-                    codes: run.codes[rows.start * run.width..rows.end * run.width].to_vec(),
-                    overlaps: run.overlaps[rows.clone()].to_vec(),
-                },
-            };
+            let mut run = source.read(rows.clone())?;
+            // The filter has seen rows that were translated.
+            if matches!(source, SortedSource::Stored { .. }) && !self.filter.keeps_all() {
+                run = self.filtered(keyset, run, &mut tally);
+            }
             if run.len() > 0 {
                 runs.push(run);
             }
@@ -176,16 +152,13 @@ impl<'a> MergeContext<'a> {
     fn filtered(&self, keyset: &OpenKeyset<'_>, run: Run, tally: &mut Tally) -> Run {
         let possible = self.filter.keys_mask(keyset.keys);
         let fingerprints = self.part_fingerprints(keyset.choice);
-        let mut kept = Run { width: run.width, ..Run::default() };
+        let mut kept = Run::empty(run.width);
         for row in run.rows() {
-            let mask = possible & self.filter.parts_mask(self.table_masks, &keyset.choice.prefix, row);
+            let mask = possible & self.filter.parts_mask(&keyset.choice.prefix, row);
             let product = || product(&fingerprints, &row[..keyset.choice.prefix.len()]);
             let Some((part, pool)) = keyset.choice.list.zip(keyset.pool) else {
                 match self.filter.fate(mask) {
-                    Fate::Kept => {
-                        kept.codes.extend_from_slice(row);
-                        kept.overlaps.push(Overlap::NONE);
-                    }
+                    Fate::Kept => kept.push(row, Overlap::NONE),
                     fate => tally.leave_out(fate, Overlap { series: 1, sum: product() }),
                 }
                 continue;
@@ -194,7 +167,7 @@ impl<'a> MergeContext<'a> {
             let members = pool.read().list(list).iter().collect::<Vec<u32>>();
             let (mut left, mut left_out) = (Vec::new(), Tally::NONE);
             for &member in &members {
-                match self.filter.fate(mask & self.filter.part_mask(self.table_masks, part, member)) {
+                match self.filter.fate(mask & self.filter.part_mask(part, member)) {
                     Fate::Kept => left.push(member),
                     fate => {
                         let sum = fingerprints[row.len() - 1][member as usize];
@@ -209,9 +182,8 @@ impl<'a> MergeContext<'a> {
                 }
             }
             if !left.is_empty() {
-                kept.codes.extend_from_slice(&row[..row.len() - 1]);
+                kept.push(&row[..row.len() - 1], Overlap::NONE);
                 kept.codes.push(if left.len() == members.len() { list } else { pool.intern(&left) });
-                kept.overlaps.push(Overlap::NONE);
             }
         }
         kept
@@ -247,26 +219,32 @@ impl SortedSource<'_> {
         }
     }
 
-    /// Reads stored rows, in the codes of the outputs.
-    pub(crate) fn stored(&self, rows: Range<usize>) -> Result<Run> {
-        let Self::Stored { table, codes, .. } = self else { return Ok(Run::default()) };
-        let mut read = Vec::with_capacity(rows.len() * codes.len());
-        table.push_other_codes(rows.start as u32..rows.end as u32, codes, &mut read)?;
-        Ok(Run::new(codes.len(), read))
+    /// Reads rows in the codes of the outputs.
+    pub(crate) fn read(&self, rows: Range<usize>) -> Result<Run, CompactError> {
+        match self {
+            Self::Stored { input, table, codes } => {
+                let mut read = Vec::with_capacity(rows.len() * codes.len());
+                let rows = rows.start as u32..rows.end as u32;
+                table.push_other_codes(rows, codes, &mut read).in_input(*input)?;
+                Ok(Run::new(codes.len(), read))
+            }
+            Self::Translated { run } => Ok(Run {
+                width: run.width,
+                codes: run.codes[rows.start * run.width..rows.end * run.width].to_vec(),
+                overlaps: run.overlaps[rows].to_vec(),
+            }),
+        }
     }
 
     /// Returns the columns of a row that rows are compared by.
-    fn row(&self, number: usize, compared: usize) -> Result<Vec<u32>> {
-        let mut row = match self {
-            Self::Stored { .. } => self.stored(number..number + 1)?.codes,
-            Self::Translated { run } => run.row(number).to_vec(),
-        };
+    fn row(&self, number: usize, compared: usize) -> Result<Vec<u32>, CompactError> {
+        let mut row = self.read(number..number + 1)?.codes;
         row.truncate(compared);
         Ok(row)
     }
 
     /// Returns the number of rows that come before a row.
-    fn rows_before(&self, row: &[u32]) -> Result<usize> {
+    fn rows_before(&self, row: &[u32]) -> Result<usize, CompactError> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -274,25 +252,19 @@ impl SortedSource<'_> {
         }
         Ok(low)
     }
-
-    /// Names the input in a read error. Translated rows are in memory and cause none.
-    fn error(&self, source: chronoxide_format::Error) -> CompactError {
-        let input = if let Self::Stored { input, .. } = self { *input } else { 0 };
-        CompactError::Input { input, source }
-    }
 }
 
 impl OpenKeyset<'_> {
     /// Samples rows of each source at equal distances, and cuts at each sample that completes a piece, so that pieces
     /// are of similar size. The distance is shorter for many sources: a source adds up to one distance to a piece.
-    pub(crate) fn pieces(&self) -> std::result::Result<Vec<Piece>, CompactError> {
+    pub(crate) fn pieces(&self) -> Result<Vec<Piece>, CompactError> {
         let lens: Vec<usize> = self.sources.iter().map(SortedSource::len).collect();
         let all: usize = lens.iter().sum();
         let mut from = vec![0; lens.len()];
         let mut pieces = Vec::new();
         for cut in self.cuts(all)? {
-            let before = |source: &SortedSource<'_>| source.rows_before(&cut).map_err(|error| source.error(error));
-            let to = self.sources.iter().map(before).collect::<std::result::Result<Vec<usize>, CompactError>>()?;
+            let before = |source: &SortedSource<'_>| source.rows_before(&cut);
+            let to = self.sources.iter().map(before).collect::<Result<Vec<usize>, CompactError>>()?;
             pieces.push(Piece::between(&from, &to));
             from = to;
         }
@@ -302,7 +274,7 @@ impl OpenKeyset<'_> {
     }
 
     /// Returns the rows to cut at, increasing.
-    fn cuts(&self, all: usize) -> std::result::Result<Vec<Vec<u32>>, CompactError> {
+    fn cuts(&self, all: usize) -> Result<Vec<Vec<u32>>, CompactError> {
         if all <= PIECE_ROWS {
             return Ok(Vec::new());
         }
@@ -311,7 +283,7 @@ impl OpenKeyset<'_> {
         let mut samples = Vec::with_capacity(all / distance);
         for source in &self.sources {
             for row in (distance..source.len()).step_by(distance) {
-                samples.push(source.row(row, compared).map_err(|error| source.error(error))?);
+                samples.push(source.row(row, compared)?);
             }
         }
         samples.sort_unstable();

@@ -4,17 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
+use chronoxide_format::PoolId;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::BlockView;
-use chronoxide_format::{PoolId, Result};
 use chronoxide_planner::{InternedLists, List, Part};
 use rayon::prelude::*;
 
-use super::plans::Adopted;
+use super::label_rows::InputContext;
 use super::tables::MergedTables;
 use super::tally::Overlap;
-use super::vocabulary::Vocabulary;
 use crate::CompactError;
+use crate::error::InInput;
 
 /// Distinct lists over one dictionary or shared table. List numbers depend on the order in which threads add lists, so
 /// outputs renumber them.
@@ -44,41 +43,35 @@ pub(crate) struct MergedLists<'a> {
 
 impl<'a> MergedLists<'a> {
     /// Collects the lists of all inputs whose part has lists in the plan.
-    pub(crate) fn merge(
-        inputs: &[BlockView<'_>],
-        vocabulary: &'a Vocabulary<'_>,
-        adopted: &Adopted,
-        tables: &'a MergedTables,
-    ) -> std::result::Result<Self, CompactError> {
-        let mut sources: BTreeMap<Part, Vec<(usize, u32)>> =
-            adopted.plan.keysets.iter().filter_map(|keyset| Some((keyset.list?, Vec::new()))).collect();
+    pub(crate) fn merge(context: InputContext<'a>, tables: &'a MergedTables) -> Result<Self, CompactError> {
+        let InputContext { inputs, vocabulary, plan, parts, .. } = context;
+        let mut sources: BTreeMap<Part, Vec<(usize, PoolId)>> =
+            plan.keysets.iter().filter_map(|keyset| Some((keyset.list?, Vec::new()))).collect();
         for (input, view) in inputs.iter().enumerate() {
             for pool in view.pools() {
-                let pool = pool.map_err(|source| CompactError::Input { input, source })?;
-                let (pool, table) = (pool.id().0, pool.table_id());
-                if let Some(of_part) = adopted.parts[input][table.0 as usize].and_then(|part| sources.get_mut(&part)) {
-                    of_part.push((input, pool));
+                let pool = pool.in_input(input)?;
+                let part = parts[input][pool.table_id().0 as usize];
+                if let Some(of_part) = part.and_then(|part| sources.get_mut(&part)) {
+                    of_part.push((input, pool.id()));
                 }
             }
         }
         let merged = (sources.into_par_iter())
             .map(|(part, sources)| {
                 let pool = MergedPool { part, rows: tables.fingerprints(vocabulary, part), store: RwLock::default() };
-                let mut maps = Vec::with_capacity(sources.len());
-                for (input, number) in sources {
-                    let map = pool.take(inputs, vocabulary, tables, input, PoolId(number));
-                    maps.push((input, number, map.map_err(|source| CompactError::Input { input, source })?));
-                }
+                let take =
+                    |(input, number)| Ok((input, number, pool.take(context, tables, input, number).in_input(input)?));
+                let maps = sources.into_iter().map(take).collect::<Result<Vec<_>, CompactError>>()?;
                 Ok((pool, maps))
             })
-            .collect::<std::result::Result<Vec<_>, CompactError>>()?;
+            .collect::<Result<Vec<_>, CompactError>>()?;
         let mut lists = Self {
             pools: BTreeMap::new(),
             maps: inputs.iter().map(|view| vec![Vec::new(); view.pool_count() as usize]).collect(),
         };
         for (pool, maps) in merged {
             for (input, number, map) in maps {
-                lists.maps[input][number as usize] = map;
+                lists.maps[input][number.0 as usize] = map;
             }
             lists.pools.insert(pool.part, pool);
         }
@@ -127,14 +120,13 @@ impl<'a> MergedLists<'a> {
 impl MergedPool<'_> {
     fn take(
         &self,
-        inputs: &[BlockView<'_>],
-        vocabulary: &Vocabulary<'_>,
+        context: InputContext<'_>,
         tables: &MergedTables,
         input: usize,
         pool: PoolId,
-    ) -> Result<Vec<u32>> {
-        let pool = inputs[input].pool(pool)?.expect("a pool of the input");
-        let rows = tables.codes(vocabulary, input, pool.table_id());
+    ) -> chronoxide_format::Result<Vec<u32>> {
+        let pool = context.inputs[input].pool(pool)?.expect("a pool of the input");
+        let rows = tables.codes(context.vocabulary, input, pool.table_id());
         let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
         let mut list = Vec::new();
         pool.lists()

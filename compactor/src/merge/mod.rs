@@ -15,9 +15,13 @@
 //! | `keysets` | cuts keysets into pieces and merges them |
 //! | `tally` | counts and fingerprint sums of series that do not reach the outputs |
 
+mod changes;
 mod filter;
+mod inputs;
 mod keysets;
+mod label_rows;
 mod lists;
+mod parts;
 mod plans;
 mod rows;
 mod sample;
@@ -28,15 +32,19 @@ mod tally;
 mod translate;
 mod vocabulary;
 
-pub(crate) use filter::{Fate, Filter, MAX_SELECTORS};
-pub(crate) use keysets::{MergeContext, MergedRows, OpenKeyset, Piece};
+pub(crate) use changes::KeyChanges;
+pub(crate) use filter::{Filter, MAX_SELECTORS};
+pub(crate) use inputs::{inner_tables, keyset, table};
+pub(crate) use keysets::{MergeContext, OpenKeyset, Piece};
+pub(crate) use label_rows::{AllLabelRows, InputContext};
 pub(crate) use lists::{MergedLists, MergedPool, PoolReader};
-pub(crate) use plans::{Adopted, Choice, KeysetSource, MergedKeyset, adopt, has_plan};
-pub(crate) use rows::Run;
+pub(crate) use parts::keys_of;
+pub(crate) use plans::{Adopted, Choice, KeysetSource, MergedKeyset, MergedLabels, has_plan};
+pub(crate) use rows::{MergedRows, Run};
 pub(crate) use sample::{RowSample, SampledContent, choosing_keys};
 pub(crate) use sharding::{Sharding, cut};
 pub(crate) use symbols::merge as merge_symbols;
-pub(crate) use tables::{MergedTables, MoreRows, keys_of};
-pub(crate) use tally::{Overlap, Tally};
-pub(crate) use translate::{AllLabelRows, Translation, TranslationContext, add_rows_below};
+pub(crate) use tables::{MergedTables, MoreRows};
+pub(crate) use tally::{Fate, Overlap, Tally};
+pub(crate) use translate::{Translation, add_rows_below};
 pub(crate) use vocabulary::Vocabulary;

@@ -3,14 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use chronoxide_format::view::{BlockView, Domain, OwnedMeta, Table};
-use chronoxide_format::{Result, TableId};
+use chronoxide_format::view::{BlockView, OwnedMeta, Table};
 use chronoxide_planner::{KeysetPlan, Layout, Part, Plan, TablePlan};
 use rayon::prelude::*;
 
+use super::changes::KeyChanges;
+use super::inputs::{self, Behind, behind, inner_tables};
+use super::label_rows::{AllLabelRows, InputContext};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
-use crate::rewrite::KeyChanges;
+use crate::error::InInput;
 
 /// A keyset of the outputs, and the keysets of inputs that its series come from.
 #[derive(Debug)]
@@ -80,74 +82,77 @@ pub(crate) enum Choice<'p> {
     Learned(&'p Plan),
 }
 
-/// Finds the keysets of the outputs and their sources, and chooses their plan. `lifted` has the labels that are added
-/// to all series of an input: keys and value codes.
-pub(crate) fn adopt(
-    inputs: &[BlockView<'_>],
-    metas: &[OwnedMeta],
-    vocabulary: &Vocabulary<'_>,
-    changes: &KeyChanges,
-    lifted: &[Vec<(u32, u32)>],
-    choice: Choice<'_>,
-) -> std::result::Result<Adopted, CompactError> {
-    let mut known = KnownTables::default();
-    let mut parts = Vec::with_capacity(inputs.len());
-    for (input, view) in inputs.iter().enumerate() {
-        let of_input = input_parts(view, &vocabulary.key_maps[input], &mut known);
-        parts.push(of_input.map_err(|source| CompactError::Input { input, source })?);
-    }
-    let mut plans = (inputs.par_iter().zip(&parts).enumerate())
-        .map(|(input, (view, parts))| {
-            let keysets = (0..view.keyset_count()).map(|keyset| input_keyset(view, keyset, parts, &known));
-            keysets.collect::<Result<_>>().map_err(|source| CompactError::Input { input, source })
-        })
-        .collect::<std::result::Result<Vec<Vec<InputKeyset>>, CompactError>>()?;
-    let keysets = keysets(&mut plans, changes, lifted);
+/// Merged labels of the inputs, from which keysets and their plans follow.
+#[derive(Clone, Copy)]
+pub(crate) struct MergedLabels<'a> {
+    pub inputs: &'a [BlockView<'a>],
+    pub metas: &'a [OwnedMeta],
+    pub vocabulary: &'a Vocabulary<'a>,
+    pub changes: &'a KeyChanges,
+    /// Labels that are added to all series of each input: keys and value codes.
+    pub lifted: &'a [Vec<(u32, u32)>],
+}
 
-    let order = by_size(inputs)?;
-    let chosen = match choice {
-        Choice::Plain => keysets.iter().map(plain).collect(),
-        Choice::OfInputs => of_inputs(&keysets, &plans, &order, changes, &mut known),
-        Choice::Learned(plan) => known.add_plan(plan),
-    };
-    let (plan, numbers) = in_order(known, chosen);
+impl<'a> MergedLabels<'a> {
+    /// Returns the inputs with this plan.
+    pub(crate) fn context<'b>(self, adopted: &'b Adopted, labels: &'b AllLabelRows<'b>) -> InputContext<'b>
+    where
+        'a: 'b,
+    {
+        let Self { inputs, vocabulary, changes, .. } = self;
+        InputContext { inputs, vocabulary, plan: &adopted.plan, parts: &adopted.parts, changes, labels }
+    }
 
-    let renumbered = |part: Part| match part {
-        Part::Key(_) => Some(part),
-        Part::Table(table) => numbers[table].map(Part::Table),
-    };
-    let mut adopted = Adopted {
-        keysets,
-        parts: parts.iter().map(|parts| parts.iter().map(|&part| renumbered(part)).collect()).collect(),
-        planner_version: 0,
-        plan,
-    };
-    for (keyset, choice) in adopted.keysets.iter_mut().zip(&adopted.plan.keysets) {
-        for source in keyset.sources.iter_mut().filter(|source| !source.is_rewritten) {
-            let own = &plans[source.input][source.keyset as usize].choice;
-            let same = |own: Part, chosen: Part| renumbered(own) == Some(chosen);
-            source.agrees = own.prefix.len() == choice.prefix.len()
-                && own.prefix.iter().zip(&choice.prefix).all(|(&own, &chosen)| same(own, chosen))
-                && match (own.list, choice.list) {
-                    (Some(own), Some(chosen)) => same(own, chosen),
-                    (own, chosen) => own == chosen,
-                };
+    /// Finds the keysets of the outputs and their sources, and chooses their plan.
+    pub(crate) fn adopt(self, choice: Choice<'_>) -> Result<Adopted, CompactError> {
+        let Self { inputs, metas, vocabulary, changes, lifted } = self;
+        let mut known = KnownTables::default();
+        let mut parts = Vec::with_capacity(inputs.len());
+        for (input, view) in inputs.iter().enumerate() {
+            parts.push(input_parts(view, &vocabulary.key_maps[input], &mut known).in_input(input)?);
         }
-        for source in &keyset.sources {
-            let stored = &plans[source.input][source.keyset as usize];
-            keyset.rows += u64::from(if source.agrees { stored.rows } else { stored.series });
-            keyset.translated += u64::from(if source.agrees { 0 } else { stored.series });
+        let mut plans = (inputs.par_iter().zip(&parts).enumerate())
+            .map(|(input, (view, parts))| {
+                let keysets = (0..view.keyset_count()).map(|keyset| input_keyset(view, keyset, parts, &known));
+                keysets.collect::<chronoxide_format::Result<_>>().in_input(input)
+            })
+            .collect::<Result<Vec<Vec<InputKeyset>>, CompactError>>()?;
+        let keysets = keysets(&mut plans, changes, lifted);
+
+        let order = by_size(inputs)?;
+        let chosen = match choice {
+            Choice::Plain => keysets.iter().map(plain).collect(),
+            Choice::OfInputs => of_inputs(&keysets, &plans, &order, changes, &mut known),
+            Choice::Learned(plan) => known.add_plan(plan),
+        };
+        let (plan, numbers) = in_order(known, chosen);
+
+        let renumbered = |&part: &Part| match part {
+            Part::Key(_) => Some(part),
+            Part::Table(table) => numbers[table].map(Part::Table),
+        };
+        let parts = parts.iter().map(|parts| parts.iter().map(renumbered).collect()).collect();
+        let mut adopted = Adopted { keysets, parts, planner_version: 0, plan };
+        for (keyset, choice) in adopted.keysets.iter_mut().zip(&adopted.plan.keysets) {
+            for source in &mut keyset.sources {
+                let stored = &plans[source.input][source.keyset as usize];
+                let KeysetPlan { prefix, list } = &stored.choice;
+                source.agrees = !source.is_rewritten
+                    && prefix.iter().map(renumbered).eq(choice.prefix.iter().copied().map(Some))
+                    && list.as_ref().map(renumbered) == choice.list.map(Some);
+                keyset.rows += u64::from(if source.agrees { stored.rows } else { stored.series });
+                keyset.translated += u64::from(if source.agrees { 0 } else { stored.series });
+            }
         }
+        match (choice, order.first()) {
+            (Choice::OfInputs, Some(&first)) => {
+                adopted.planner_version = metas[first].meta().in_input(first)?.planner_version();
+            }
+            (Choice::Learned(_), _) => adopted.planner_version = Layout::Factored.planner_version(),
+            _ => {}
+        }
+        Ok(adopted)
     }
-    match (choice, order.first()) {
-        (Choice::OfInputs, Some(&first)) => {
-            let meta = metas[first].meta().map_err(|source| CompactError::Input { input: first, source })?;
-            adopted.planner_version = meta.planner_version();
-        }
-        (Choice::Learned(_), _) => adopted.planner_version = Layout::Factored.planner_version(),
-        _ => {}
-    }
-    Ok(adopted)
 }
 
 fn plain(keyset: &MergedKeyset) -> KeysetPlan {
@@ -178,38 +183,35 @@ fn of_inputs(
 
 /// Returns the inputs in order of preference: planned inputs first, then larger ones. Ties are broken by content, so
 /// that the order of arguments does not matter.
-fn by_size(inputs: &[BlockView<'_>]) -> std::result::Result<Vec<usize>, CompactError> {
-    let mut order: Vec<usize> = (0..inputs.len()).collect();
+fn by_size(inputs: &[BlockView<'_>]) -> Result<Vec<usize>, CompactError> {
     let mut sizes = Vec::with_capacity(inputs.len());
     for (input, view) in inputs.iter().enumerate() {
-        let at = |source| CompactError::Input { input, source };
-        sizes.push((!is_planned(view).map_err(at)?, Reverse(view.series_count().map_err(at)?)));
+        let size = Reverse(view.series_count().in_input(input)?);
+        sizes.push((!is_planned(view).in_input(input)?, size, view.block_id(), input));
     }
-    order.sort_by_key(|&input| (sizes[input], inputs[input].block_id()));
-    Ok(order)
+    sizes.sort_unstable();
+    Ok(sizes.into_iter().map(|(.., input)| input).collect())
 }
 
 /// Returns true if an input was planned, so that there is a plan to adopt.
-pub(crate) fn has_plan(inputs: &[BlockView<'_>]) -> std::result::Result<bool, CompactError> {
+pub(crate) fn has_plan(inputs: &[BlockView<'_>]) -> Result<bool, CompactError> {
     for (input, view) in inputs.iter().enumerate() {
-        if is_planned(view).map_err(|source| CompactError::Input { input, source })? {
+        if is_planned(view).in_input(input)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn is_planned(view: &BlockView<'_>) -> Result<bool> {
-    let inner = view.table_count() - view.key_count() - view.keyset_count();
-    Ok(view.meta()?.planner_version() > 0 || inner > 0 || view.pool_count() > 0)
+fn is_planned(view: &BlockView<'_>) -> chronoxide_format::Result<bool> {
+    Ok(view.meta()?.planner_version() > 0 || !inner_tables(view).is_empty() || view.pool_count() > 0)
 }
 
 /// Returns the part that each dictionary and inner table becomes.
-fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Result<Vec<Part>> {
+fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> chronoxide_format::Result<Vec<Part>> {
     let mut parts: Vec<Part> = keys.iter().copied().map(Part::Key).collect();
-    for table in view.key_count()..view.table_count() - view.keyset_count() {
-        let table = view.table(TableId(table))?.expect("a table of the input");
-        let columns = columns(view, &table, &parts)?.0;
+    for table in inner_tables(view) {
+        let columns = columns(view, &inputs::table(view, table)?, &parts)?.prefix;
         parts.push(match columns[..] {
             // A map has the rows of its domain.
             [behind] => behind,
@@ -219,28 +221,38 @@ fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> R
     Ok(parts)
 }
 
-fn input_keyset(view: &BlockView<'_>, keyset: u32, parts: &[Part], known: &KnownTables) -> Result<InputKeyset> {
-    let keyset = view.keyset(keyset)?.expect("a keyset of the input");
-    let (prefix, list) = columns(view, &keyset.table(), parts)?;
-    let keys = known.keys_of_all(prefix.iter().chain(&list));
-    let (rows, series) = (keyset.table().row_count(), keyset.series_count());
-    Ok(InputKeyset { keys, choice: KeysetPlan { prefix, list }, rows, series })
+fn input_keyset(
+    view: &BlockView<'_>,
+    keyset: u32,
+    parts: &[Part],
+    known: &KnownTables,
+) -> chronoxide_format::Result<InputKeyset> {
+    let keyset = inputs::keyset(view, keyset)?;
+    let choice = columns(view, &keyset.table(), parts)?;
+    let keys = known.keys_of_all(choice.prefix.iter().chain(&choice.list));
+    Ok(InputKeyset { keys, choice, rows: keyset.table().row_count(), series: keyset.series_count() })
 }
 
 /// Returns the parts that the columns of a table refer to, and the part of its list column.
-fn columns(view: &BlockView<'_>, table: &Table<'_, '_>, parts: &[Part]) -> Result<(Vec<Part>, Option<Part>)> {
-    let (mut columns, mut list) = (Vec::new(), None);
-    for column in table.columns() {
-        match column?.domain {
-            Domain::Table(behind) => columns.push(parts[behind.0 as usize]),
-            Domain::Pool(pool) => {
-                let pool = view.pool(pool)?.expect("columns refer to pools of their block");
-                list = Some(parts[pool.table_id().0 as usize]);
-            }
-            Domain::Arena => {}
-        }
+fn columns(view: &BlockView<'_>, table: &Table<'_, '_>, parts: &[Part]) -> chronoxide_format::Result<KeysetPlan> {
+    let mut columns = KeysetPlan::default();
+    for Behind { table, pool } in behind(view, table)? {
+        let part = parts[table.0 as usize];
+        if pool.is_some() { columns.list = Some(part) } else { columns.prefix.push(part) }
     }
-    Ok((columns, list))
+    Ok(columns)
+}
+
+/// Returns parts with other numbers of tables.
+fn renumbered(parts: &[Part], number: impl Fn(usize) -> usize) -> Vec<Part> {
+    let part = |&part: &Part| if let Part::Table(table) = part { Part::Table(number(table)) } else { part };
+    parts.iter().map(part).collect()
+}
+
+/// Returns the plan of a keyset with other numbers of tables.
+fn renumbered_keyset(keyset: &KeysetPlan, number: impl Fn(usize) -> usize) -> KeysetPlan {
+    let list = renumbered(keyset.list.as_slice(), &number).pop();
+    KeysetPlan { prefix: renumbered(&keyset.prefix, number), list }
 }
 
 impl KnownTables {
@@ -270,19 +282,10 @@ impl KnownTables {
     /// Adds the tables of a plan, and returns the plans of its keysets with their numbers.
     fn add_plan(&mut self, plan: &Plan) -> Vec<KeysetPlan> {
         let mut numbers = Vec::with_capacity(plan.tables.len());
-        let placed = |numbers: &[usize], part: Part| match part {
-            Part::Table(table) => Part::Table(numbers[table]),
-            key => key,
-        };
         for table in &plan.tables {
-            let columns = table.parts.iter().map(|&part| placed(&numbers, part)).collect();
-            numbers.push(self.number(columns));
+            numbers.push(self.number(renumbered(&table.parts, |table| numbers[table])));
         }
-        let keysets = plan.keysets.iter().map(|keyset| KeysetPlan {
-            prefix: keyset.prefix.iter().map(|&part| placed(&numbers, part)).collect(),
-            list: keyset.list.map(|part| placed(&numbers, part)),
-        });
-        keysets.collect()
+        plan.keysets.iter().map(|keyset| renumbered_keyset(keyset, |table| numbers[table])).collect()
     }
 
     /// Returns the plan of a keyset after its keys changed to `keys`; `None` if two columns would get the same key.
@@ -344,46 +347,30 @@ fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<u
     let mut numbers: Vec<Option<usize>> = vec![None; known.columns.len()];
     let mut tables: Vec<TablePlan> = Vec::new();
     let used = used_tables(&known.columns, &keysets);
-    let placed = |numbers: &[Option<usize>], parts: &[Part]| -> Vec<Part> {
-        let part = |&part: &Part| match part {
-            Part::Table(table) => Part::Table(numbers[table].unwrap_or_default()),
-            key => key,
-        };
-        parts.iter().map(part).collect()
-    };
+    let number = |numbers: &[Option<usize>], table: usize| numbers[table].unwrap_or_default();
     for level in 1..=levels.iter().copied().max().unwrap_or(0) {
         let of_level = (0..levels.len()).filter(|&table| levels[table] == level && used[table]);
-        let mut of_level: Vec<(usize, Vec<Part>)> =
-            of_level.map(|table| (table, placed(&numbers, &known.columns[table]))).collect();
+        let placed = |table: usize| (table, renumbered(&known.columns[table], |table| number(&numbers, table)));
+        let mut of_level: Vec<(usize, Vec<Part>)> = of_level.map(placed).collect();
         of_level.sort_by(|(a, a_parts), (b, b_parts)| (&known.keys[*a], a_parts).cmp(&(&known.keys[*b], b_parts)));
         for (table, parts) in of_level {
             numbers[table] = Some(tables.len());
             tables.push(TablePlan { parts });
         }
     }
-    let keyset = |keyset: KeysetPlan| KeysetPlan {
-        prefix: placed(&numbers, &keyset.prefix),
-        list: keyset.list.map(|list| placed(&numbers, &[list])[0]),
-    };
-    (Plan { tables, keysets: keysets.into_iter().map(keyset).collect() }, numbers)
+    let keysets = keysets.iter().map(|keyset| renumbered_keyset(keyset, |table| number(&numbers, table)));
+    (Plan { tables, keysets: keysets.collect() }, numbers)
 }
 
 fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
     let mut used = vec![false; columns.len()];
-    let mark = |parts: &[Part], used: &mut Vec<bool>| {
-        for part in parts {
-            if let Part::Table(table) = part {
-                used[*table] = true;
-            }
-        }
-    };
-    for keyset in keysets {
-        mark(&keyset.prefix, &mut used);
-        mark(keyset.list.as_slice(), &mut used);
-    }
-    for table in (0..columns.len()).rev() {
-        if used[table] {
-            mark(&columns[table], &mut used);
+    let mut waiting: Vec<Part> =
+        keysets.iter().flat_map(|keyset| keyset.prefix.iter().chain(&keyset.list)).copied().collect();
+    while let Some(part) = waiting.pop() {
+        if let Part::Table(table) = part
+            && !std::mem::replace(&mut used[table], true)
+        {
+            waiting.extend(&columns[table]);
         }
     }
     used

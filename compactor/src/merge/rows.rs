@@ -1,7 +1,7 @@
 //! Unites sorted rows.
 
 use super::lists::MergedPool;
-use super::tally::Overlap;
+use super::tally::{Overlap, Tally};
 
 /// Distinct sorted rows of one keyset: plain rows, or prefixes with a list.
 #[derive(Debug, Default)]
@@ -14,17 +14,25 @@ pub(crate) struct Run {
     pub overlaps: Vec<Overlap>,
 }
 
+/// Rows, and the series of their sources that were left out.
+#[derive(Debug)]
+pub(crate) struct MergedRows {
+    pub run: Run,
+    pub tally: Tally,
+}
+
 impl Run {
     pub(crate) fn new(width: usize, codes: Vec<u32>) -> Self {
         Self { overlaps: vec![Overlap::NONE; codes.len() / width], width, codes }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.overlaps.len()
+    /// Returns a run without rows.
+    pub(crate) fn empty(width: usize) -> Self {
+        Self { width, ..Self::default() }
     }
 
-    pub(crate) fn row(&self, number: usize) -> &[u32] {
-        &self.codes[number * self.width..(number + 1) * self.width]
+    pub(crate) fn len(&self) -> usize {
+        self.overlaps.len()
     }
 
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
@@ -49,7 +57,7 @@ pub(crate) fn unite(mut runs: Vec<Run>, pool: Option<&MergedPool<'_>>) -> Run {
         runs.iter().flat_map(|run| run.rows().zip(run.overlaps.iter().copied())).collect();
     // The runs are sorted, so a stable sort merges them.
     sorted.sort_by(|(row, _), (other, _)| row[..compared].cmp(&other[..compared]));
-    let mut united = Run { width, ..Run::default() };
+    let mut united = Run::empty(width);
     let mut lists = Vec::new();
     for same in sorted.chunk_by(|(row, _), (other, _)| row[..compared] == other[..compared]) {
         let (row, first) = same[0];

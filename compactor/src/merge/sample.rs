@@ -7,10 +7,12 @@ use chronoxide_planner::{Content, InternedRows, KeysetPlan, KeysetRows};
 use rayon::prelude::*;
 
 use super::filter::Filter;
+use super::label_rows::InputContext;
 use super::plans::{Adopted, KeysetSource, MergedKeyset};
-use super::translate::{MAX_LEVEL, Translation, TranslationContext};
+use super::translate::{MAX_LEVEL, Translation};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
+use crate::error::InInput;
 use crate::progress::{Phase, Watch};
 use crate::ranks::Ranks;
 
@@ -70,14 +72,14 @@ pub(crate) struct SampledContent {
 
 /// Keysets of inputs that rows are read from. The plan is plain.
 struct Sources<'a> {
-    context: TranslationContext<'a>,
+    context: InputContext<'a>,
     /// Number of the merged keyset, the keyset of an input, and the plan.
     all: Vec<(usize, &'a KeysetSource, &'a KeysetPlan)>,
     watch: &'a Watch<'a>,
 }
 
 impl<'a> Sources<'a> {
-    fn new(context: TranslationContext<'a>, adopted: &'a Adopted, watch: &'a Watch<'a>) -> Self {
+    fn new(context: InputContext<'a>, adopted: &'a Adopted, watch: &'a Watch<'a>) -> Self {
         let keysets = adopted.keysets.iter().zip(&adopted.plan.keysets).enumerate();
         // Series whose labels are all dropped have no keys.
         let all = keysets
@@ -105,9 +107,8 @@ impl<'a> Sources<'a> {
         for batch in self.all.chunks(SOURCES_PER_THREAD * rayon::current_num_threads()) {
             self.watch.progress(Phase::Tables, 2, 4)?;
             let read = |&(number, source, choice): &(usize, &KeysetSource, &KeysetPlan)| {
-                let result = Translation::new(self.context, source, choice, None)
-                    .and_then(|translation| read(&keysets[number], &translation));
-                result.map_err(|error| CompactError::Input { input: source.input, source: error })
+                let translation = Translation::new(self.context, source, choice, None);
+                translation.and_then(|translation| read(&keysets[number], &translation)).in_input(source.input)
             };
             let results = batch.par_iter().map(read).collect::<Result<Vec<T>, CompactError>>()?;
             batch.iter().zip(results).for_each(|(&(number, ..), result)| take(&mut keysets[number], result));
@@ -124,7 +125,7 @@ impl RowSample {
     /// Costs two passes over the lists of the inputs, and more if many series are in several inputs or have one value.
     /// If no series is in several inputs, the rows do not depend on how the series are cut into inputs.
     pub(crate) fn new(
-        context: TranslationContext<'_>,
+        context: InputContext<'_>,
         adopted: &Adopted,
         filter: &Filter,
         limit: usize,
@@ -248,7 +249,7 @@ impl KeysetSample {
     /// Counts the series of an input's keyset by their levels.
     fn count(&self, translation: &Translation<'_>, filter: &Filter) -> chronoxide_format::Result<Levels> {
         let mut counts = [0; LEVELS];
-        translation.each_of_level(&self.keys, self.by, 0, filter, |level, _| counts[level as usize] += 1)?;
+        translation.each_of_level(self.by, 0, filter, |level, _| counts[level as usize] += 1)?;
         Ok(counts)
     }
 
@@ -260,8 +261,8 @@ impl KeysetSample {
         filter: &Filter,
     ) -> chronoxide_format::Result<(Vec<u8>, Vec<u32>)> {
         let (mut levels, mut rows) = (Vec::new(), Vec::new());
-        translation.each_of_level(&self.keys, self.by, self.level, filter, |level, codes| {
-            if level < whole && translation.level_of_labels(&self.keys, codes) < self.thinned {
+        translation.each_of_level(self.by, self.level, filter, |level, codes| {
+            if level < whole && translation.level_of_labels(codes) < self.thinned {
                 return;
             }
             levels.push(level as u8);

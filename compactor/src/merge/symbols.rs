@@ -8,6 +8,7 @@ use chronoxide_format::write::{BuildError, Limits};
 use rayon::prelude::*;
 
 use crate::CompactError;
+use crate::error::InInput;
 
 /// Distinct symbols of all inputs, in byte order.
 pub(crate) struct MergedSymbols<'a> {
@@ -28,7 +29,7 @@ fn merge_within<'a>(
     limit: u32,
 ) -> Result<MergedSymbols<'a>, CompactError> {
     let mut arenas = (inputs.par_iter().enumerate())
-        .map(|(input, view)| arena(view).map_err(|source| CompactError::Input { input, source }))
+        .map(|(input, view)| arena(view).in_input(input))
         .collect::<Result<Vec<Vec<&str>>, _>>()?;
     let mut more = more.to_vec();
     more.sort_unstable();

@@ -4,14 +4,16 @@ use std::cmp::Ordering;
 
 use chronoxide_format::TableId;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::{BlockView, Domain, Table};
 use chronoxide_planner::{InternedRows, Part, Plan};
 use rayon::prelude::*;
 
-use super::plans::Adopted;
+use super::inputs::{self, behind, inner_tables};
+use super::label_rows::InputContext;
+use super::parts::{ByPart, keys_of, keys_of_part};
 use super::tally::product;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
+use crate::error::InInput;
 
 /// A merged shared table.
 #[derive(Debug, Default)]
@@ -55,41 +57,47 @@ pub(crate) type MoreRows = Vec<InternedRows>;
 
 impl MergedTables {
     /// Merges the tables of the plan, each after the tables that it refers to.
-    pub(crate) fn merge(
-        inputs: &[BlockView<'_>],
-        vocabulary: &Vocabulary<'_>,
-        adopted: &Adopted,
-        more: &MoreRows,
-    ) -> Result<Self, CompactError> {
-        let plan = &adopted.plan;
-        let inner = |view: &BlockView<'_>| (view.table_count() - view.keyset_count() - view.key_count()) as usize;
+    pub(crate) fn merge(context: InputContext<'_>, more: &MoreRows) -> Result<Self, CompactError> {
+        let count = context.plan.tables.len();
         let mut merged = Self {
-            tables: Vec::with_capacity(plan.tables.len()),
-            inner_maps: inputs.iter().map(|view| vec![Vec::new(); inner(view)]).collect(),
+            tables: Vec::with_capacity(count),
+            inner_maps: context.inputs.iter().map(|view| vec![Vec::new(); inner_tables(view).len()]).collect(),
         };
-        merged.follow_maps(inputs, vocabulary, adopted, |part| matches!(part, Part::Key(_)))?;
+        merged.follow_maps(context, |part| matches!(part, Part::Key(_)))?;
         let mut from = 0;
-        while from < plan.tables.len() {
-            let to = end_of_level(plan, from);
+        while from < count {
+            let to = end_of_level(context.plan, from);
             let of_level = (from..to)
                 .into_par_iter()
-                .map(|table| merged.merge_table(inputs, vocabulary, adopted, table, &more[table]))
+                .map(|table| merged.merge_table(context, table, &more[table]))
                 .collect::<Result<Vec<_>, CompactError>>()?;
             for (table, maps) in of_level {
                 merged.tables.push(table);
-                for (input, number, map) in maps {
+                for ((input, number), map) in maps {
                     merged.inner_maps[input][number] = map;
                 }
             }
-            merged.follow_maps(
-                inputs,
-                vocabulary,
-                adopted,
-                |part| matches!(part, Part::Table(table) if (from..to).contains(&table)),
-            )?;
+            // Columns of the next level can go through maps of this one.
+            merged.follow_maps(context, |part| matches!(part, Part::Table(table) if (from..to).contains(&table)))?;
             from = to;
         }
         Ok(merged)
+    }
+
+    /// Adds a property of labels to the rows that have them: `all` has that of each code of the keys, and gets that of
+    /// each row of the tables. `and` combines the properties of two columns.
+    pub(crate) fn spread<T: Copy>(&self, plan: &Plan, all: &mut ByPart<Option<Vec<T>>>, and: impl Fn(T, T) -> T) {
+        for (table, merged) in plan.tables.iter().zip(&self.tables) {
+            let parts = &table.parts;
+            let of_row = |row: &[u32]| {
+                let of_codes =
+                    parts.iter().zip(row).filter_map(|(&part, &code)| Some(all[part].as_ref()?[code as usize]));
+                of_codes.reduce(&and)
+            };
+            let has_any = parts.iter().any(|&part| all[part].is_some());
+            let of_rows = has_any.then(|| merged.rows.chunks_exact(parts.len()).filter_map(of_row).collect());
+            all.tables.push(of_rows);
+        }
     }
 
     /// Maps each row of an input's dictionary or inner table to its merged row.
@@ -133,72 +141,49 @@ impl MergedTables {
     }
 
     /// Resolves the maps of inputs, which refer to tables that are merged by now.
-    fn follow_maps(
-        &mut self,
-        inputs: &[BlockView<'_>],
-        vocabulary: &Vocabulary<'_>,
-        adopted: &Adopted,
-        is_ready: impl Fn(Part) -> bool,
-    ) -> Result<(), CompactError> {
-        for (input, view) in inputs.iter().enumerate() {
-            for number in view.key_count()..view.table_count() - view.keyset_count() {
-                let part = adopted.parts[input][number as usize];
-                if !part.is_some_and(&is_ready) {
-                    continue;
+    fn follow_maps(&mut self, context: InputContext<'_>, is_ready: impl Fn(Part) -> bool) -> Result<(), CompactError> {
+        for (input, view) in context.inputs.iter().enumerate() {
+            for (number, table) in inner_tables(view).enumerate() {
+                if context.parts[input][table as usize].is_some_and(&is_ready)
+                    && let Some(codes) = self.translated(context, input, table, true).in_input(input)?
+                {
+                    self.inner_maps[input][number] = codes;
                 }
-                let at = |source| CompactError::Input { input, source };
-                let table = view.table(TableId(number)).map_err(at)?.expect("a table of the input");
-                if table.column_count() > 1 {
-                    continue;
-                }
-                let mut codes = Vec::new();
-                let column = table.column(0).map_err(at)?;
-                let Domain::Table(behind) = column.domain else { continue };
-                let known = self.codes(vocabulary, input, behind);
-                table.push_other_codes(0..table.row_count(), &[known], &mut codes).map_err(at)?;
-                self.inner_maps[input][(number - view.key_count()) as usize] = codes;
             }
         }
         Ok(())
     }
 
-    /// Merges one table. Also returns the map from rows to merged rows of each input.
+    /// Merges one table. Also returns the map from rows to merged rows of each inner table of an input.
     #[expect(clippy::type_complexity, reason = "input, table and map of each source")]
     fn merge_table(
         &self,
-        inputs: &[BlockView<'_>],
-        vocabulary: &Vocabulary<'_>,
-        adopted: &Adopted,
+        context: InputContext<'_>,
         number: usize,
         more: &InternedRows,
-    ) -> Result<(MergedTable, Vec<(usize, usize, Vec<u32>)>), CompactError> {
-        let parts = &adopted.plan.tables[number].parts;
+    ) -> Result<(MergedTable, Vec<((usize, usize), Vec<u32>)>), CompactError> {
+        let parts = &context.plan.tables[number].parts;
         let width = parts.len();
         let mut sources = Vec::new();
-        for (input, view) in inputs.iter().enumerate() {
-            let keys = view.key_count() as usize;
-            for (table, &part) in adopted.parts[input].iter().enumerate().skip(keys) {
-                if part == Some(Part::Table(number)) {
-                    let at = |source| CompactError::Input { input, source };
-                    let stored = view.table(TableId(table as u32)).map_err(at)?.expect("a table of the input");
-                    if stored.column_count() > 1 {
-                        let rows = self.translated(vocabulary, input, &stored).map_err(at)?;
-                        sources.push((input, table - keys, rows));
-                    }
+        for (input, view) in context.inputs.iter().enumerate() {
+            for (inner, table) in inner_tables(view).enumerate() {
+                if context.parts[input][table as usize] == Some(Part::Table(number)) {
+                    let rows = self.translated(context, input, table, false).in_input(input)?;
+                    sources.extend(rows.map(|rows| ((input, inner), rows)));
                 }
             }
         }
-        let keys = keys_of(&adopted.plan, number);
+        let keys = keys_of(context.plan, number);
         let place = |key: u32| keys.binary_search(&key).unwrap_or_default();
-        let places = |part: Part| keys_of_part(&adopted.plan, part).into_iter().map(place).collect();
+        let places = |part: Part| keys_of_part(context.plan, part).into_iter().map(place).collect();
         let table_columns: Vec<(Part, Vec<usize>)> = parts.iter().map(|&part| (part, places(part))).collect();
         let added = self.rows_of_values(&table_columns, more);
-        let all = sources.iter().map(|(_, _, rows)| rows).chain([&added]);
+        let all = sources.iter().map(|(_, rows)| rows).chain([&added]);
         // The sources are sorted runs, which a stable sort merges.
         let mut rows: Vec<&[u32]> = all.flat_map(|rows| rows.chunks_exact(width)).collect();
         rows.sort();
         rows.dedup();
-        let maps = sources.iter().map(|(input, table, own)| {
+        let maps = sources.iter().map(|(source, own)| {
             let mut place = 0;
             let position = |row: &[u32]| {
                 while rows[place] < row {
@@ -206,33 +191,37 @@ impl MergedTables {
                 }
                 place as u32
             };
-            (*input, *table, own.chunks_exact(width).map(position).collect())
+            (*source, own.chunks_exact(width).map(position).collect())
         });
-        let maps: Vec<(usize, usize, Vec<u32>)> = maps.collect();
+        let maps: Vec<((usize, usize), Vec<u32>)> = maps.collect();
         let rows: Vec<u32> = rows.concat();
 
-        let columns: Vec<&[Fingerprint]> = parts.iter().map(|&part| self.fingerprints(vocabulary, part)).collect();
+        let columns: Vec<&[Fingerprint]> =
+            parts.iter().map(|&part| self.fingerprints(context.vocabulary, part)).collect();
         let fingerprints = rows.chunks_exact(width).map(|row| product(&columns, row)).collect();
         Ok((MergedTable { rows, fingerprints, columns: table_columns }, maps))
     }
 
-    /// Returns the rows of an input's table in the codes of the outputs.
+    /// Returns the rows of an input's table in the codes of the outputs; `None` if the table is a map and none is wanted,
+    /// or the other way round.
     fn translated(
         &self,
-        vocabulary: &Vocabulary<'_>,
+        context: InputContext<'_>,
         input: usize,
-        table: &Table<'_, '_>,
-    ) -> chronoxide_format::Result<Vec<u32>> {
-        let mut others = Vec::new();
-        for column in table.columns() {
-            others.push(match column?.domain {
-                Domain::Table(behind) => self.codes(vocabulary, input, behind),
-                _ => &[],
-            });
+        number: u32,
+        is_map: bool,
+    ) -> chronoxide_format::Result<Option<Vec<u32>>> {
+        let view = &context.inputs[input];
+        let table = inputs::table(view, number)?;
+        if (table.column_count() == 1) != is_map {
+            return Ok(None);
         }
+        let columns = behind(view, &table)?;
+        let others: Vec<&[u32]> =
+            columns.iter().map(|column| self.codes(context.vocabulary, input, column.table)).collect();
         let mut rows = Vec::new();
         table.push_other_codes(0..table.row_count(), &others, &mut rows)?;
-        Ok(rows)
+        Ok(Some(rows))
     }
 
     /// Converts rows from values of keys to the codes of a table's columns, and sorts them.
@@ -254,19 +243,4 @@ fn end_of_level(plan: &Plan, from: usize) -> usize {
     let refers = |parts: &[Part]| parts.iter().any(|part| matches!(part, Part::Table(table) if *table >= from));
     let of_level = plan.tables[from..].iter().take_while(|table| !refers(&table.parts));
     from + of_level.count()
-}
-
-/// Returns the keys of a table's labels, increasing.
-pub(crate) fn keys_of(plan: &Plan, table: usize) -> Vec<u32> {
-    let mut keys: Vec<u32> = plan.tables[table].parts.iter().flat_map(|&part| keys_of_part(plan, part)).collect();
-    keys.sort_unstable();
-    keys
-}
-
-/// Returns the keys of a part's labels, increasing.
-pub(super) fn keys_of_part(plan: &Plan, part: Part) -> Vec<u32> {
-    match part {
-        Part::Key(key) => vec![key],
-        Part::Table(table) => keys_of(plan, table),
-    }
 }

@@ -2,7 +2,15 @@
 
 use chronoxide_format::identity::Fingerprint;
 
-use super::filter::Fate;
+/// Fate of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Kept,
+    /// Dropped by a selector.
+    Dropped,
+    /// Belongs to a shard that this run does not write.
+    OtherShard,
+}
 
 /// Number of series that two rows have in common, and the sum of the factors of their fingerprints in which they
 /// differ.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use chronoxide_format::KeyId;
 use chronoxide_format::bits::width;
 use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_format::view::BlockView;
-use chronoxide_format::{KeyId, Result};
 use rayon::prelude::*;
 
+use super::inputs;
 use super::symbols::MergedSymbols;
 use crate::CompactError;
+use crate::error::InInput;
 use crate::external::Lifted;
 use crate::rewrite::Rewrite;
 
@@ -42,30 +44,27 @@ impl<'a> Vocabulary<'a> {
         merged: MergedSymbols<'a>,
         rewrite: &Rewrite,
         lifted: &Lifted,
-    ) -> std::result::Result<Self, CompactError> {
+    ) -> Result<Self, CompactError> {
         let MergedSymbols { symbols, maps } = merged;
         // Keys by name, each with the inputs that have it.
         let mut sources: BTreeMap<u32, Vec<(usize, KeyId)>> = BTreeMap::new();
         for (input, view) in inputs.iter().enumerate() {
             for key in (0..view.key_count()).map(KeyId) {
-                let name = view.key_symbol(key).map_err(|source| CompactError::Input { input, source })?;
+                let name = view.key_symbol(key).in_input(input)?;
                 sources.entry(maps[input][name.0 as usize]).or_default().push((input, key));
             }
         }
         let symbol = |text: &str| symbols.binary_search(&text).ok().map(|symbol| symbol as u32);
+        let symbol_pair = |(first, second)| Some((symbol(first)?, symbol(second)?));
         let mut renamed: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (old, new) in rewrite.renamed() {
-            if let (Some(old), Some(new)) = (symbol(old), symbol(new))
-                && sources.contains_key(&old)
-            {
+        for (old, new) in rewrite.renamed().filter_map(symbol_pair) {
+            if sources.contains_key(&old) {
                 renamed.entry(new).or_default().push(old);
             }
         }
         let mut added: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (name, value) in lifted.labels() {
-            if let (Some(name), Some(value)) = (symbol(name), symbol(value)) {
-                added.entry(name).or_default().push(value);
-            }
+        for (name, value) in lifted.labels().filter_map(symbol_pair) {
+            added.entry(name).or_default().push(value);
         }
         for new in renamed.keys().chain(added.keys()) {
             sources.entry(*new).or_default();
@@ -82,10 +81,10 @@ impl<'a> Vocabulary<'a> {
                 let codes = values.iter().take(of_name.len()).map(|own| positions(own, &key.values)).collect();
                 Ok((key, codes))
             })
-            .collect::<std::result::Result<Vec<(Key, Vec<Vec<u32>>)>, CompactError>>()?;
+            .collect::<Result<Vec<(Key, Vec<Vec<u32>>)>, CompactError>>()?;
 
-        let mut key_maps: Vec<Vec<u32>> = inputs.iter().map(|_| Vec::new()).collect();
-        let mut code_maps: Vec<Vec<Vec<u32>>> = inputs.iter().map(|_| Vec::new()).collect();
+        let mut key_maps = vec![Vec::new(); inputs.len()];
+        let mut code_maps = vec![Vec::new(); inputs.len()];
         let mut keys = Vec::with_capacity(dictionaries.len());
         for (of_name, (key, codes)) in sources.values().zip(dictionaries) {
             for (&(input, _), codes) in of_name.iter().zip(codes) {
@@ -119,6 +118,16 @@ impl<'a> Vocabulary<'a> {
         self.keys[key as usize].values.iter().map(|&value| self.symbols[value as usize])
     }
 
+    /// Returns the lifted labels of each input as keys and value codes, sorted by key.
+    pub(crate) fn lifted(&self, lifted: &Lifted) -> Vec<Vec<(u32, u32)>> {
+        let code = |(name, value): &(String, String)| {
+            let key = self.key(name)?;
+            let code = self.values(key).position(|known| known == value)?;
+            Some((key, code as u32))
+        };
+        lifted.by_input().iter().map(|labels| labels.iter().filter_map(code).collect()).collect()
+    }
+
     /// Maps the value codes of key `old` to codes of key `new`, to which it is renamed. Only values of `old` that
     /// inputs have are mapped correctly; values that other keys brought by being renamed to `old` are not looked up.
     pub(crate) fn renamed_codes(&self, old: u32, new: u32) -> Vec<u32> {
@@ -133,19 +142,14 @@ fn values_of(
     inputs: &[BlockView<'_>],
     sources: &[(usize, KeyId)],
     maps: &[Vec<u32>],
-) -> std::result::Result<Vec<Vec<u32>>, CompactError> {
+) -> Result<Vec<Vec<u32>>, CompactError> {
     let of_input = |&(input, key): &(usize, KeyId)| {
-        symbols_of(&inputs[input], key, &maps[input]).map_err(|source| CompactError::Input { input, source })
+        let mut symbols = Vec::new();
+        let read = inputs::table(&inputs[input], key.0)
+            .and_then(|values| values.push_other_codes(0..values.row_count(), &[&maps[input]], &mut symbols));
+        read.in_input(input).map(|()| symbols)
     };
     sources.iter().map(of_input).collect()
-}
-
-/// Returns the values of a key of one input, as merged symbols.
-fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>> {
-    let dictionary = view.dictionary(key)?.expect("a key of the input");
-    let mut symbols = Vec::new();
-    dictionary.push_other_codes(0..dictionary.row_count(), &[map], &mut symbols)?;
-    Ok(symbols)
 }
 
 fn merge_values(name: u32, of_inputs: &[Vec<u32>], symbols: &[&str]) -> Key {
