@@ -1,24 +1,14 @@
 //! Keysets of a remap: the start of each, and the layout of its rows (remap spec, sections 3 and 4).
 
+use std::ops::Range;
+
 use super::RemapPlace::{Group as AtGroup, Keyset as AtKeyset, Part as AtPart};
 use super::error::{corrupt, corrupt_at};
 use super::layout::{REMAP_GROUP_KEYSETS, REMAP_SLICE_ROWS};
-use super::{RemapError, RemapRule, RemapView};
+use super::view::{RemapView, Span};
+use super::{RemapError, RemapRule};
 use crate::bits::width;
 use crate::number::low32;
-
-/// A range that can be copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub start: u64,
-    pub end: u64,
-}
-
-impl Span {
-    pub(super) fn len(&self) -> u64 {
-        self.end.saturating_sub(self.start)
-    }
-}
 
 /// Start of a keyset: a GROUP record, plus the sizes of the group's keysets before this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +91,19 @@ impl RowsLayout {
     }
 }
 
+/// Returns the first number of a range for which `is_before` is false, or its end; the start of an empty range.
+pub(super) fn partition(
+    range: Range<u64>,
+    mut is_before: impl FnMut(u64) -> Result<bool, RemapError>,
+) -> Result<u64, RemapError> {
+    let Range { start: mut low, end: mut high } = range;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle)? { low = middle + 1 } else { high = middle }
+    }
+    Ok(low)
+}
+
 impl RemapView<'_> {
     /// Returns the start of the first keyset of a group.
     pub(super) fn group(&self, number: u32) -> Result<Start, RemapError> {
@@ -149,22 +152,22 @@ impl RemapView<'_> {
 
     /// Returns the keyset of a series, or `None` if the series is out of range.
     pub(super) fn keyset_with(&self, series: u64) -> Result<Option<Keyset>, RemapError> {
+        let groups = self.frame.groups.count;
+        let low = low32(partition(1..groups.into(), |group| Ok(self.group(low32(group))?.series <= series))?);
         // The last group that does not start behind the series.
-        let (mut low, mut high) = (1, self.frame.groups.count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.group(middle)?.series <= series { low = middle + 1 } else { high = middle }
-        }
         let found = self.last_until(low - 1, |keyset| keyset.series.end > series)?;
         match found.filter(|keyset| keyset.series.end > series) {
             Some(keyset) if keyset.series.start <= series => Ok(Some(keyset)),
-            None if low >= self.frame.groups.count => Ok(None),
+            None if low >= groups => Ok(None),
             _ => Err(corrupt_at(RemapRule::Groups, AtGroup((low - 1).into()))),
         }
     }
 
-    /// Series of all keysets.
-    pub(super) fn series_end(&self) -> Result<u64, RemapError> {
+    /// Returns the number of series of the input. Costs O(1).
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn series_count(&self) -> Result<u64, RemapError> {
         let Some(last) = self.frame.groups.count.checked_sub(1) else { return Ok(0) };
         Ok(self.last_until(last, |_| false)?.map_or(0, |keyset| keyset.series.end))
     }

@@ -4,15 +4,18 @@
 //! in place like a block: a [`RemapView`] borrows the bytes, and a lookup is a few binary searches that allocate
 //! nothing. The normative text is `spec/REMAP.md`.
 //!
+//! Modules refer only to those above them.
+//!
 //! | module | contents |
 //! |---|---|
 //! | `layout` | the structs and constants of the file |
 //! | `rule` | the rules of its spec |
 //! | `error` | [`RemapError`] |
 //! | `frame` | the place of each array |
+//! | `view` | arrays and fields |
 //! | `keyset` | start and layout of keysets |
 //! | `keyset_targets` | [`KeysetTargets`]: input of the builder |
-//! | `view` | lookups |
+//! | `lookup` | lookups |
 //! | `targets` | all series in order |
 //! | `encoding` | ways to write the rows of a keyset, and their sizes |
 //! | `build` | [`RemapBuilder`] |
@@ -47,6 +50,7 @@ mod frame;
 mod keyset;
 mod keyset_targets;
 pub mod layout;
+mod lookup;
 mod rule;
 mod targets;
 mod verify;
@@ -56,6 +60,7 @@ pub use build::{RemapBuildError, RemapBuilder, RemapOutput};
 pub use error::{RemapError, RemapErrorKind, RemapPlace};
 pub use frame::RemapFrame;
 pub use keyset_targets::KeysetTargets;
+pub use lookup::Target;
 pub use rule::RemapRule;
 pub use targets::Targets;
-pub use view::{RemapView, Target};
+pub use view::RemapView;

@@ -1,8 +1,10 @@
 //! [`Targets`]: the target of each series of the input, in order.
 
+use super::RemapError;
 use super::keyset::Keyset;
-use super::view::Stretch;
-use super::{RemapError, RemapView, Target};
+use super::lookup::{Stretch, Target};
+use super::view::RemapView;
+use crate::number::low32;
 
 /// Iterator over the target of each series of the input; see [`RemapView::targets`]. After an error it ends.
 #[derive(Clone, Debug)]
@@ -16,11 +18,18 @@ pub struct Targets<'data, 'view> {
     stretch: Stretch,
 }
 
-impl<'data, 'view> Targets<'data, 'view> {
-    pub(super) fn new(view: &'view RemapView<'data>, series_count: u32) -> Self {
-        Self { view, next: 0, series_count, keyset: None, stretch: Stretch { target: None, series: 0 } }
+impl<'a> RemapView<'a> {
+    /// Returns an iterator over the targets of all series of the input, in order.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn targets(&self) -> Result<Targets<'a, '_>, RemapError> {
+        let stretch = Stretch { target: None, series: 0 };
+        Ok(Targets { view: self, next: 0, series_count: low32(self.series_count()?), keyset: None, stretch })
     }
+}
 
+impl Targets<'_, '_> {
     fn step(&mut self) -> Result<Option<Target>, RemapError> {
         if self.stretch.series == 0 {
             let series = self.next.into();
