@@ -20,9 +20,9 @@ use crate::number::{index, length, low32};
 /// An output of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemapOutput {
-    /// Id.
+    /// Id of the output.
     pub block_id: BlockId,
-    /// Series.
+    /// Number of series of the output.
     pub series_count: u64,
     /// Shard, if series are spread over several; outputs of a shard must be adjacent. The remap does not store it, but
     /// is smaller with it.
@@ -32,21 +32,14 @@ pub struct RemapOutput {
 /// Reason why a remap cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RemapBuildError {
     /// There is more of something than a remap can have.
     #[error("too many {what} for a remap")]
-    TooMany {
-        /// Kind of the counted items.
-        what: &'static str,
-    },
+    TooMany { what: &'static str },
     /// A series is mapped to a number that no series of the outputs has.
     #[error("series {number} is out of range: the outputs have {count}, from 0")]
-    NoSuchSeries {
-        /// The number.
-        number: u64,
-        /// Series of all outputs.
-        count: u64,
-    },
+    NoSuchSeries { number: u64, count: u64 },
     /// A keyset, or a row of one, has no series.
     #[error("keyset or row has no series")]
     Empty,
@@ -119,11 +112,13 @@ impl RemapBuilder {
         if let Some(&number) = targets.targets.iter().find(|&&target| target != GONE && target >= count) {
             return Err(RemapBuildError::NoSuchSeries { number, count });
         }
+        // What is known of earlier keysets decides: a pattern that the file has already costs no bits.
         let encoding = KeysetEncoding::best(targets, &self.shard_ends, &self.patterns);
         let numbers: Vec<u32> = encoding.patterns.all.iter().map(|pattern| self.patterns.intern(pattern)).collect();
         let pattern = numbers.iter().copied().min().unwrap_or(0);
         let most = numbers.iter().copied().max().unwrap_or(0);
         let pattern_width = width(u64::from(most - pattern));
+        // Groups say where their keysets start, and are written before these: the counts so far are those of the start.
         if self.keysets.len().is_multiple_of(index(REMAP_GROUP_KEYSETS)) {
             self.groups.push([self.series, self.rows.bit_len(), length(self.parts.len()), 0]);
         }
@@ -186,6 +181,7 @@ impl RemapBuilder {
     /// # Errors
     /// `TooMany` if there are more patterns or runs than a remap can have.
     pub fn finish(mut self) -> Result<Vec<u8>, RemapBuildError> {
+        // Floors need all parts of a group, and widths need floors.
         self.place_floors();
         let mut patterns: Vec<[u64; 2]> = Vec::with_capacity(self.patterns.all.len());
         let mut runs: Vec<[u64; 3]> = Vec::new();

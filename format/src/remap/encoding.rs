@@ -100,7 +100,7 @@ impl PartEncoding {
 }
 
 /// A way to write the rows of a keyset.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KeysetEncoding {
     /// Number of series of each row if all rows have the same number, else 0.
     pub row_len: u64,
@@ -137,14 +137,7 @@ impl KeysetEncoding {
 
     fn new(targets: &KeysetTargets, is_single: bool, part_ends: &[u64]) -> Self {
         let series = length(targets.targets.len());
-        let mut encoding = Self {
-            row_len: 0,
-            before: Vec::new(),
-            rows: Vec::new(),
-            patterns: Patterns::default(),
-            parts: Vec::new(),
-            series,
-        };
+        let mut encoding = Self { series, ..Self::default() };
         let mut shifts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         let mut pattern = Pattern::default();
         let mut firsts: Vec<(u64, u64)> = Vec::new();

@@ -15,30 +15,21 @@ pub struct RemapError(Box<RemapErrorKind>);
 /// Reason why a remap, or a part of it, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RemapErrorKind {
     /// The bytes do not begin as a remap does.
     #[error("not a Chronoxide remap: the magic bytes are missing")]
     NotARemap,
     /// The remap has another version than this reader.
     #[error("unsupported remap format version {major}.{minor}: this program reads {REMAP_MAJOR}.{REMAP_MINOR}")]
-    UnsupportedVersion {
-        /// Major version in the header.
-        major: u16,
-        /// Minor version in the header.
-        minor: u16,
-    },
+    UnsupportedVersion { major: u16, minor: u16 },
     /// The remap needs features that this reader does not have.
     #[error("unsupported remap features: unknown incompat bits {bits:#x}")]
-    UnsupportedFeatures {
-        /// The unknown bits of the header's `incompat` word.
-        bits: u32,
-    },
+    UnsupportedFeatures { bits: u32 },
     /// The remap breaks a rule of its spec.
     #[error("corrupt remap: {place}: {}(rule {}: {rule})", Values(*found, *expected), rule.id())]
     Corrupt {
-        /// The rule that is broken.
         rule: RemapRule,
-        /// Place of the violation.
         place: RemapPlace,
         /// Value that was found, if the rule is about a number.
         found: Option<u64>,
@@ -138,6 +129,18 @@ impl fmt::Display for Values {
 #[inline(never)]
 pub(super) fn corrupt(rule: RemapRule, place: RemapPlace, found: u64, expected: u64) -> RemapError {
     RemapErrorKind::Corrupt { rule, place, found: Some(found), expected: Some(expected) }.into()
+}
+
+/// Returns the error of a rule that is about a number if it is broken.
+#[inline]
+pub(super) fn refuse_if(
+    is_broken: bool,
+    rule: RemapRule,
+    place: RemapPlace,
+    found: u64,
+    expected: u64,
+) -> Result<(), RemapError> {
+    if is_broken { Err(corrupt(rule, place, found, expected)) } else { Ok(()) }
 }
 
 /// Returns the error of a rule that is not about a number, such as an order.

@@ -3,7 +3,7 @@
 use zerocopy::byteorder::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::error::{corrupt, corrupt_at};
+use super::error::{corrupt, corrupt_at, refuse_if};
 use super::layout::{OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
 use super::{RemapError, RemapErrorKind, RemapPlace, RemapRule};
 use crate::bits::bytes_for;
@@ -89,9 +89,7 @@ impl RemapFrame {
         byte += bytes_for(header.row_bits.get()) + STREAM_TAIL;
         let grid = Grid { front: HEADER_LEN, end: HEADER_LEN + byte };
         let expected = grid.end + grid.chunk_count() * 4;
-        if expected != file_len {
-            return Err(corrupt(RemapRule::Length, RemapPlace::Byte(0), file_len, expected));
-        }
+        refuse_if(expected != file_len, RemapRule::Length, RemapPlace::Byte(0), file_len, expected)?;
         // With this, the length of the file bounds every count but that of rows.
         let bounded =
             [groups.is_bounded(), keysets.is_bounded(), parts.is_bounded(), patterns.is_bounded(), runs.is_bounded()];

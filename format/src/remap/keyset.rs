@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::RemapPlace::{Group as AtGroup, Keyset as AtKeyset, Part as AtPart};
-use super::error::{corrupt, corrupt_at};
+use super::error::{corrupt_at, refuse_if};
 use super::layout::{REMAP_GROUP_KEYSETS, REMAP_SLICE_ROWS};
 use super::view::{RemapView, Span};
 use super::{RemapError, RemapRule};
@@ -118,12 +118,8 @@ impl RemapView<'_> {
             self.record(&self.frame.keysets, number.into(), at)?;
         let parts = Span { start: start.part, end: start.part.saturating_add(part_count) };
         let all_parts = u64::from(self.frame.header.part_count.get());
-        if parts.end > all_parts {
-            return Err(corrupt(RemapRule::Keysets, at, parts.end, all_parts));
-        }
-        if pattern_width > 32 {
-            return Err(corrupt(RemapRule::RowFields, at, pattern_width, 32));
-        }
+        refuse_if(parts.end > all_parts, RemapRule::Keysets, at, parts.end, all_parts)?;
+        refuse_if(pattern_width > 32, RemapRule::RowFields, at, pattern_width, 32)?;
         // Rows of several lengths begin with their number.
         let anchor_width = if row_len > 0 { 0 } else { width(series) };
         let row_count = match series.checked_div(row_len) {
@@ -189,9 +185,7 @@ impl RemapView<'_> {
 
     pub(super) fn part(&self, number: u64) -> Result<Part, RemapError> {
         let [least_base, base_width, width, summed] = self.record(&self.frame.parts, number, AtPart(number))?;
-        if base_width.max(width) > 48 {
-            return Err(corrupt(RemapRule::RowFields, AtPart(number), base_width.max(width), 48));
-        }
+        refuse_if(base_width.max(width) > 48, RemapRule::RowFields, AtPart(number), base_width.max(width), 48)?;
         Ok(Part { least_base, base_width: low32(base_width), width: low32(width), is_summed: summed > 0 })
     }
 }

@@ -1,7 +1,7 @@
 //! Lookups in a remap: from a series of the input to a series of an output (remap spec, section 5).
 
 use super::RemapPlace::{Byte, Keyset as AtKeyset, Row as AtRow, Run as AtRun};
-use super::error::corrupt;
+use super::error::{corrupt, refuse_if};
 use super::keyset::{Keyset, partition};
 use super::layout::REMAP_SLICE_ROWS;
 use super::view::RemapView;
@@ -106,15 +106,11 @@ impl RemapView<'_> {
             None => self.find_row(keyset, place)?,
         };
         let at = AtRow(keyset.number.into(), row);
-        if row >= keyset.row_count {
-            return Err(corrupt(RemapRule::RowLengths, at, row, keyset.row_count));
-        }
+        refuse_if(row >= keyset.row_count, RemapRule::RowLengths, at, row, keyset.row_count)?;
         let pattern = self.row_pattern(keyset, row)?;
         let member = place - series_before;
         let (len, [start, part, run_place], end) = self.find_run(pattern, member)?;
-        if member >= len {
-            return Err(corrupt(RemapRule::RowLengths, at, member, len));
-        }
+        refuse_if(member >= len, RemapRule::RowLengths, at, member, len)?;
         let left = end - member;
         let Some(part) = part.checked_sub(1) else { return Ok(Stretch { target: None, series: left }) };
         let first = self.row_first(keyset, row, series_before, part)?;
@@ -145,9 +141,7 @@ impl RemapView<'_> {
         let run = self.run(next - 1)?;
         let end = if next < runs.end { self.run(next)?[0].min(len) } else { len };
         let [start, ..] = run;
-        if start > member || end <= member {
-            return Err(corrupt(RemapRule::Runs, AtRun(next - 1), start, member));
-        }
+        refuse_if(start > member || end <= member, RemapRule::Runs, AtRun(next - 1), start, member)?;
         Ok((len, run, end))
     }
 }

@@ -3,14 +3,15 @@
 use super::RemapPlace::{
     Byte, Group as AtGroup, Keyset as AtKeyset, Output, Part as AtPart, Pattern as AtPattern, Row, Run,
 };
-use super::error::{corrupt, corrupt_at};
-use super::frame::HEADER_LEN;
+use super::error::{corrupt, corrupt_at, refuse_if};
+use super::frame::{HEADER_LEN, damaged_chunk};
 use super::keyset::{Keyset, Part, Start};
 use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_KEYSETS, REMAP_SLICE_ROWS};
 use super::view::RemapView;
 use super::{RemapError, RemapRule};
 use crate::bits::{bytes_for, width};
 use crate::layout::STREAM_TAIL;
+use crate::verify::widest;
 use crate::view::Records;
 
 impl RemapView<'_> {
@@ -21,6 +22,7 @@ impl RemapView<'_> {
     /// # Errors
     /// `Corrupt` with the first violated rule, its place and its values.
     pub fn verify(&self) -> Result<(), RemapError> {
+        // Later checks rely on earlier ones: records are read without damage, patterns before the rows that name them.
         self.check()?;
         self.verify_outputs()?;
         self.verify_widths()?;
@@ -65,14 +67,7 @@ impl RemapView<'_> {
     }
 
     fn verify_records<const N: usize>(&self, records: &Records<N>, widths: [u8; N]) -> Result<(), RemapError> {
-        let mut most = [0; N];
-        for number in 0..records.count {
-            // All records are inside the file.
-            let Some(Ok(record)) = records.get(&self.bits, number) else { continue };
-            for (most, field) in most.iter_mut().zip(record) {
-                *most = field.max(*most);
-            }
-        }
+        let most = widest(&self.bits, records).map_err(damaged_chunk)?;
         for (most, stored) in most.into_iter().zip(widths) {
             if width(most) != u32::from(stored) {
                 return Err(corrupt(RemapRule::RecordWidths, Byte(80), stored.into(), width(most).into()));
@@ -102,9 +97,7 @@ impl RemapView<'_> {
         let mut run_end = 0;
         for number in 0..u64::from(self.frame.patterns.count) {
             let (length, runs) = self.pattern(number)?;
-            if length == 0 {
-                return Err(corrupt(RemapRule::Patterns, AtPattern(number), length, 1));
-            }
+            refuse_if(length == 0, RemapRule::Patterns, AtPattern(number), length, 1)?;
             let mut before: Option<[u64; 3]> = None;
             for run in runs.start..runs.end {
                 let [start, part, place] = self.run(run)?;
@@ -138,9 +131,7 @@ impl RemapView<'_> {
             let (found, expected) = if is_series { (start.series, next.series) } else { (start.part, next.part) };
             return Err(corrupt(RemapRule::Groups, at, found, expected));
         }
-        if start.rows != next.rows {
-            return Err(corrupt(RemapRule::KeysetRows, at, start.rows, next.rows));
-        }
+        refuse_if(start.rows != next.rows, RemapRule::KeysetRows, at, start.rows, next.rows)?;
         so_far.next = start;
         let first = number.saturating_mul(REMAP_GROUP_KEYSETS);
         for keyset in first..self.frame.keysets.count.min(first.saturating_add(REMAP_GROUP_KEYSETS)) {
@@ -167,13 +158,9 @@ impl RemapView<'_> {
             return Err(corrupt(RemapRule::KeysetRows, at, so_far.next.rows, self.frame.header.row_bits.get()));
         }
         let is_divided = series.checked_rem(keyset.row_len).is_none_or(|rest| rest == 0);
-        if keyset.row_count == 0 || !is_divided {
-            return Err(corrupt(RemapRule::RowLengths, at, keyset.row_len, series));
-        }
+        refuse_if(keyset.row_count == 0 || !is_divided, RemapRule::RowLengths, at, keyset.row_len, series)?;
         let anchored = self.verify_rows(&keyset, so_far)?;
-        if anchored != series {
-            return Err(corrupt(RemapRule::RowLengths, at, anchored, series));
-        }
+        refuse_if(anchored != series, RemapRule::RowLengths, at, anchored, series)?;
         let mut base_bit = u64::from(keyset.layout.anchor_width);
         let mut bit = u64::from(keyset.pattern_width);
         for part in keyset.parts.start..keyset.parts.end {
@@ -195,16 +182,12 @@ impl RemapView<'_> {
             let at = Row(keyset.number.into(), row);
             if keyset.row_len == 0 && row % u64::from(REMAP_SLICE_ROWS) == 0 {
                 let anchor = self.anchor(keyset, row / u64::from(REMAP_SLICE_ROWS))?;
-                if anchor != before {
-                    return Err(corrupt(RemapRule::RowLengths, at, anchor, before));
-                }
+                refuse_if(anchor != before, RemapRule::RowLengths, at, anchor, before)?;
             }
             let pattern = self.row_pattern(keyset, row)?;
             let (len, _) = self.pattern(pattern)?;
             so_far.meet(pattern)?;
-            if keyset.row_len > 0 && len != keyset.row_len {
-                return Err(corrupt(RemapRule::RowLengths, at, len, keyset.row_len));
-            }
+            refuse_if(keyset.row_len > 0 && len != keyset.row_len, RemapRule::RowLengths, at, len, keyset.row_len)?;
             is_uniform &= len == first_len;
             (least, most) = (least.min(pattern), most.max(pattern));
             self.verify_targets(keyset, row, before, pattern)?;
@@ -261,13 +244,9 @@ impl RemapView<'_> {
             for row in slice * slice_rows..keyset.row_count.min((slice + 1) * slice_rows) {
                 of_slice.add(self.field(layout.row(row).saturating_add(bit), part.width, keyset.number)?);
                 // The base is the first one's shift.
-                if part.is_summed && of_slice.least != 0 {
-                    return Err(corrupt(RemapRule::RowFields, at, of_slice.least, 0));
-                }
+                refuse_if(part.is_summed && of_slice.least != 0, RemapRule::RowFields, at, of_slice.least, 0)?;
             }
-            if part.base_width > 0 && of_slice.least != 0 {
-                return Err(corrupt(RemapRule::RowFields, at, of_slice.least, 0));
-            }
+            refuse_if(part.base_width > 0 && of_slice.least != 0, RemapRule::RowFields, at, of_slice.least, 0)?;
             fields = fields.and(of_slice);
         }
         for (range, stored) in [(bases, part.base_width), (fields, part.width)] {
@@ -288,9 +267,7 @@ struct SoFar {
 
 impl SoFar {
     fn meet(&mut self, pattern: u64) -> Result<(), RemapError> {
-        if pattern > self.patterns {
-            return Err(corrupt(RemapRule::Patterns, AtPattern(pattern), pattern, self.patterns));
-        }
+        refuse_if(pattern > self.patterns, RemapRule::Patterns, AtPattern(pattern), pattern, self.patterns)?;
         self.patterns = self.patterns.max(pattern + 1);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::RemapPlace::{Keyset as AtKeyset, Pattern as AtPattern, Run as AtRun};
-use super::error::corrupt;
+use super::error::{corrupt, refuse_if};
 use super::frame::{HEADER_LEN, RemapFrame, damaged_chunk};
 use super::layout::OutputEntry;
 use super::{RemapError, RemapRule};
@@ -163,9 +163,7 @@ impl<'a> RemapView<'a> {
             }
         };
         let run_count = u64::from(self.frame.header.run_count.get());
-        if start >= end || end > run_count {
-            return Err(corrupt(RemapRule::Patterns, AtPattern(number), end, run_count));
-        }
+        refuse_if(start >= end || end > run_count, RemapRule::Patterns, AtPattern(number), end, run_count)?;
         Ok((length, Span { start, end }))
     }
 

@@ -82,6 +82,15 @@ pub(super) fn verify_array<const N: usize>(
     widths: [u8; N],
     rules: ArrayRules,
 ) -> Result<()> {
+    for (field, found) in widest(bits, records)?.into_iter().zip(widths) {
+        expect(rules.widths, Place::Byte(rules.widths_at), found.into(), width(field).into())?;
+    }
+    let (from, to) = records.slack();
+    unused(bits, rules.padding, from, to)
+}
+
+/// Returns the largest value of each field of an array.
+pub(crate) fn widest<const N: usize>(bits: &Bits<'_>, records: &Records<N>) -> Result<[u64; N]> {
     let mut widest = [0_u64; N];
     for number in 0..records.count {
         let Some(record) = records.get(bits, number) else { break };
@@ -89,11 +98,7 @@ pub(super) fn verify_array<const N: usize>(
             *widest = field.max(*widest);
         }
     }
-    for (field, found) in widest.into_iter().zip(widths) {
-        expect(rules.widths, Place::Byte(rules.widths_at), found.into(), width(field).into())?;
-    }
-    let (from, to) = records.slack();
-    unused(bits, rules.padding, from, to)
+    Ok(widest)
 }
 
 /// Returns an error if an unused bit is set.

@@ -4,7 +4,7 @@ use super::catalogue::unused;
 use super::rows::RowReader;
 use super::table::{Known, verify_keys, verify_leaves};
 use super::uses::Marks;
-use super::{expect, pool, symbol};
+use super::{expect, pool, refuse_if, symbol};
 use crate::error::{Place, corrupt_at};
 use crate::identity::{Fingerprint, LabelHasher};
 use crate::number::{index, low32};
@@ -54,7 +54,7 @@ impl Inner {
             let pool = Pool::open(view, id)?;
             let place = Place::Pool(id.into());
             let is_in_order = before < Some(pool.table_id());
-            view.canonical(|| if is_in_order { Ok(()) } else { Err(corrupt_at(Rule::PoolOrder, place)) })?;
+            view.canonical(|| refuse_if(!is_in_order, Rule::PoolOrder, place))?;
             before = Some(pool.table_id());
             expect(Rule::MembersExtent, place, pool.offset(), inner.members_end)?;
             for (from, to) in pool.slack() {

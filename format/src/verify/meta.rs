@@ -1,7 +1,7 @@
 //! The meta section (spec, sections 10 and 12).
 
-use super::{ContentFingerprint, expect, expect_below};
-use crate::error::{Place, corrupt, corrupt_at};
+use super::{ContentFingerprint, expect, expect_below, refuse_if};
+use crate::error::{Place, corrupt};
 use crate::identity::BlockId;
 use crate::layout::{MetaHeader, SectionKind, TIME_KNOWN, WINDOW_KNOWN};
 use crate::number::length;
@@ -36,9 +36,7 @@ fn verify_header(header: &MetaHeader) -> Result<()> {
     for (flag, start, end, byte) in ranges {
         let (start, end) = (start.get(), end.get());
         let sound = if header.flags & flag != 0 { start < end } else { (start, end) == (0, 0) };
-        if !sound {
-            return Err(corrupt_at(Rule::MetaTime, Place::Byte(byte)));
-        }
+        refuse_if(!sound, Rule::MetaTime, Place::Byte(byte))?;
     }
     let (output, count) = (header.job_output.get(), header.job_output_count.get());
     let has_id = header.job_id != [0; 16];
@@ -63,7 +61,7 @@ fn verify_origins(view: &BlockView<'_>, meta: &Meta<'_>) -> Result<()> {
     let sorted = |ids: &[BlockId]| ids.is_sorted_by(|a, b| a < b);
     let both = ancestors.iter().any(|ancestor| parents.binary_search(ancestor).is_ok());
     let is_sound = sorted(&parents) && sorted(&ancestors) && !both;
-    view.canonical(|| if is_sound { Ok(()) } else { Err(corrupt_at(Rule::MetaParents, Place::Byte(120))) })
+    view.canonical(|| refuse_if(!is_sound, Rule::MetaParents, Place::Byte(120)))
 }
 
 /// Checks pairs, and their values with `is_value`. Returns the number of bytes after them.
@@ -72,9 +70,7 @@ fn verify_pairs(mut pairs: Pairs<'_>, is_value: impl Fn(&str) -> bool) -> Result
     for pair in pairs.by_ref() {
         let (key, value) = pair?;
         // The empty key is never greater.
-        if key <= before || !is_value(value) {
-            return Err(corrupt_at(Rule::MetaPairs, Place::Byte(120)));
-        }
+        refuse_if(key <= before || !is_value(value), Rule::MetaPairs, Place::Byte(120))?;
         before = key;
     }
     Ok(length(pairs.rest().len()))

@@ -4,7 +4,7 @@ use bitvec::vec::BitVec;
 use zerocopy::FromBytes;
 
 use super::catalogue::{ArrayRules, unused, verify_array};
-use super::{expect, expect_below};
+use super::{expect, expect_below, refuse_if};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL};
 use crate::number::{index, length};
@@ -43,9 +43,7 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
         };
         let text = metrics.text(number)?;
         // The empty text is never greater.
-        if text <= before {
-            return Err(corrupt_at(Rule::MetricTextOrder, place));
-        }
+        refuse_if(text <= before, Rule::MetricTextOrder, place)?;
         if let Err(error) = std::str::from_utf8(text) {
             return Err(corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), len));
         }
@@ -69,9 +67,7 @@ fn verify_rows(view: &BlockView<'_>, metrics: &Metrics<'_>) -> Result<()> {
         let record = record?;
         // Texts are in byte order, so that their numbers compare as they do. No name is 0: the first row is greater
         // than the initial value.
-        if record <= before {
-            return Err(corrupt_at(Rule::MetricOrder, place));
-        }
+        refuse_if(record <= before, Rule::MetricOrder, place)?;
         let [name, _, _, _, unit, description] = record;
         for text in [name, unit, description] {
             expect_below(Rule::MetricValues, place, text, u64::from(metrics.ends.count) + 1)?;

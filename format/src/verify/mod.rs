@@ -19,10 +19,11 @@ mod symbol;
 mod table;
 mod uses;
 
+pub(crate) use catalogue::widest;
 use inner::Inner;
 pub use join::{InTurn, Join};
 
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::view::BlockView;
 use crate::{Result, Rule, RuleClass};
@@ -100,6 +101,12 @@ impl BlockView<'_> {
         let inner = Inner::verify(view)?;
         piece::verify(view, inner, join)
     }
+}
+
+/// Refuses what breaks a rule that is not about a number.
+#[inline]
+fn refuse_if(is_broken: bool, rule: Rule, place: Place) -> Result<()> {
+    if is_broken { Err(corrupt_at(rule, place)) } else { Ok(()) }
 }
 
 /// Refuses a value that is not the expected one.

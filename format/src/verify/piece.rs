@@ -9,8 +9,8 @@ use super::keyset::SeriesCount;
 use super::rows::RowReader;
 use super::table::verify_leaves;
 use super::uses::Marks;
-use super::{ContentFingerprint, Join, expect, expect_below};
-use crate::error::{Place, corrupt_at};
+use super::{ContentFingerprint, Join, expect, expect_below, refuse_if};
+use crate::error::Place;
 use crate::identity::Fingerprint;
 use crate::layout::SectionKind;
 use crate::number::length;
@@ -225,5 +225,5 @@ impl Piece {
 }
 
 fn verify_order(before: &[KeyId], keys: &[KeyId], id: u32) -> Result<()> {
-    if before < keys { Ok(()) } else { Err(corrupt_at(Rule::KeysetOrder, Place::Keyset(id.into()))) }
+    refuse_if(before >= keys, Rule::KeysetOrder, Place::Keyset(id.into()))
 }

@@ -1,8 +1,8 @@
 //! Lists of pools (spec, section 8).
 
 use super::uses::Marks;
-use super::{expect, expect_below};
-use crate::error::{Place, corrupt_at};
+use super::{expect, expect_below, refuse_if};
+use crate::error::Place;
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
 use crate::view::Pool;
@@ -34,15 +34,13 @@ pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &m
         let (mut last, mut sum) = (None, Fingerprint::ZERO);
         for &member in &list {
             expect_below(Rule::ListMembers, place, member.into(), row_count.into())?;
-            if last >= Some(member) {
-                return Err(corrupt_at(Rule::ListMembers, place));
-            }
+            refuse_if(last >= Some(member), Rule::ListMembers, place)?;
             sum = sum + of_rows.get(index(member)).copied().unwrap_or(Fingerprint::ZERO);
             last = Some(member);
         }
         used_rows.mark(pool.table_id().0, list.iter().copied());
         // A list comes after its own beginnings.
-        pool.view().canonical(|| if before < list { Ok(()) } else { Err(corrupt_at(Rule::ListOrder, place)) })?;
+        pool.view().canonical(|| refuse_if(before >= list, Rule::ListOrder, place))?;
         members += length(list.len());
         sums.push(sum);
         std::mem::swap(&mut before, &mut list);

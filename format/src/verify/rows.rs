@@ -1,7 +1,11 @@
 //! Rows of tables: their order, their codes, and the product of each row's labels (spec, sections 7 and 11).
+//!
+//! Readers go from a row to its labels by a walk, and stop where a code is out of range. Verification reads without
+//! trust: it unpacks every code of every row once, by the same kernel, before anything follows the code, since a walk
+//! sees neither the order of rows nor the rows that no series has.
 
-use super::{expect, expect_below};
-use crate::error::{Place, corrupt, corrupt_at};
+use super::{expect, expect_below, refuse_if};
+use crate::error::{Place, corrupt};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
 use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Pool, Table};
@@ -81,6 +85,7 @@ impl<'a> RowReader<'a> {
             mark(column.domain, &[column.base]);
             self.constant = self.constant * factor(factors, column.base, id, 0)?;
         }
+        // A block of rows is unpacked column by column, since the kernel is fast at runs of one column.
         // The codes of the table before are overwritten before they are read, except the code before the first row,
         // which is not used.
         self.codes.resize(self.codes.len().max(self.columns.len() * STRIDE), 0);
@@ -136,9 +141,7 @@ impl<'a> RowReader<'a> {
             *change = 1;
         }
         for (&change, row) in self.changes.iter().zip(first..) {
-            if change == UNCHANGED || change & 1 == 0 {
-                return Err(corrupt_at(Rule::RowsOrder, Place::Row(table.id().0, row)));
-            }
+            refuse_if(change == UNCHANGED || change & 1 == 0, Rule::RowsOrder, Place::Row(table.id().0, row))?;
         }
         Ok(())
     }

@@ -3,9 +3,9 @@
 use zerocopy::FromBytes;
 
 use super::catalogue::unused;
-use super::expect;
+use super::{expect, refuse_if};
 use crate::bits::width;
-use crate::error::{Place, corrupt, corrupt_at};
+use crate::error::{Place, corrupt};
 use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind, SymbolsHeader};
 use crate::number::length;
 use crate::view::BlockView;
@@ -32,9 +32,7 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
             largest_difference = largest_difference.max(end - base);
         }
         let symbol = symbols.get(SymbolId(id))?;
-        if before.is_some_and(|before| before >= symbol) {
-            return Err(corrupt_at(Rule::SymbolsOrder, place));
-        }
+        refuse_if(before.is_some_and(|before| before >= symbol), Rule::SymbolsOrder, place)?;
         if let Err(error) = std::str::from_utf8(symbol) {
             return Err(corrupt(Rule::SymbolsUtf8, place, length(error.valid_up_to()), len));
         }

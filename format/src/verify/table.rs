@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::uses::Marks;
-use super::{expect, expect_below};
+use super::{expect, expect_below, refuse_if};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::{index, length};
@@ -24,9 +24,7 @@ pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<(
     for key in 0..view.key_count() {
         let name = view.key_symbol(KeyId(key))?;
         expect_below(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), view.symbols().count().into())?;
-        if before >= Some(name) {
-            return Err(corrupt_at(Rule::KeysOrder, Place::Key(key.into())));
-        }
+        refuse_if(before >= Some(name), Rule::KeysOrder, Place::Key(key.into()))?;
         symbols.mark(0, [name.0]);
         before = Some(name);
     }
@@ -57,12 +55,10 @@ pub(super) fn verify_leaves(
             return Err(corrupt_at(Rule::ColumnDomain, place));
         };
         if matches!(column.domain, Domain::Pool(_)) {
-            if number + 1 != table.column_count() {
-                return Err(corrupt_at(Rule::ListColumn, place));
-            }
+            refuse_if(number + 1 != table.column_count(), Rule::ListColumn, place)?;
         } else {
             let is_in_order = first_key < behind.keys.first().copied();
-            view.canonical(|| if is_in_order { Ok(()) } else { Err(corrupt_at(Rule::ColumnsOrder, place)) })?;
+            view.canonical(|| refuse_if(!is_in_order, Rule::ColumnsOrder, place))?;
             first_key = behind.keys.first().copied();
         }
         depth = depth.max(behind.depth + 1);
@@ -72,9 +68,7 @@ pub(super) fn verify_leaves(
         }
     }
     expected.sort_unstable();
-    if expected.array_windows().any(|[a, b]| a.0 == b.0) {
-        return Err(corrupt_at(Rule::LeavesOrder, place));
-    }
+    refuse_if(expected.array_windows().any(|[a, b]| a.0 == b.0), Rule::LeavesOrder, place)?;
     let plain = expected.len() == columns.len() && expected.iter().zip(0..).all(|(leaf, number)| leaf.1 == number);
     let written = u64::from(table.written_leaf_count());
     if plain || table.column_count() == 1 {
