@@ -19,6 +19,7 @@
 //! | `row_merger` | merges rows piece by piece, and assigns them to outputs |
 //! | `output` | turns merged rows into blocks |
 //! | `ranks` | new numbers of what is used |
+//! | `batches` | cuts items into batches of limited size |
 //! | `remap` | finds the series of the inputs in the outputs |
 //! | `meta` | meta of the outputs |
 //! | `verification` | verifies blocks on all threads |
@@ -42,6 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batches;
 mod compact;
 mod compaction;
 mod error;

@@ -10,6 +10,7 @@ use chronoxide_format::view::{BlockView, Job, Meta, OwnedMeta, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
+use crate::error::InInput;
 use crate::external::{self, Lifted};
 use crate::{AnnotationPolicy, CompactError, CompactOptions, Origin};
 
@@ -21,10 +22,9 @@ pub(crate) fn copy(inputs: &[BlockView<'_>]) -> Result<(Vec<OwnedMeta>, MetricSe
     let mut metrics = MetricSet::new();
     let mut copies = Vec::with_capacity(inputs.len());
     for (input, view) in inputs.iter().enumerate() {
-        let at = |source| CompactError::Input { input, source };
-        let mut copy = view.to_owned_meta().map_err(at)?;
-        for row in copy.metric_metadata().map_err(at)?.iter() {
-            metrics.insert(row.map_err(at)?);
+        let mut copy = view.to_owned_meta().in_input(input)?;
+        for row in copy.metric_metadata().in_input(input)?.iter() {
+            metrics.insert(row.in_input(input)?);
         }
         copy.forget_metric_metadata();
         copies.push(copy);
@@ -36,9 +36,8 @@ pub(crate) fn copy(inputs: &[BlockView<'_>]) -> Result<(Vec<OwnedMeta>, MetricSe
 ///
 /// Reads copies that were checked against the block ids, since the content fingerprint does not cover meta.
 pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(BlockMeta, Lifted), CompactError> {
-    let at = |input| move |source| CompactError::Input { input, source };
     let metas = (inputs.iter().enumerate())
-        .map(|(input, owned)| owned.meta().map_err(at(input)))
+        .map(|(input, owned)| owned.meta().in_input(input))
         .collect::<Result<Vec<Meta<'_>>, _>>()?;
     let mut merged = BlockMeta {
         time: union(metas.iter().map(Meta::time)),
@@ -50,7 +49,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     let mut pairs = BTreeMap::new();
     let mut lineages = Vec::with_capacity(inputs.len());
     for (input, meta) in metas.iter().enumerate() {
-        let external = external::labels_of(meta, options).map_err(at(input))?;
+        let external = external::labels_of(meta, options).in_input(input)?;
         if !options.lift_external_labels && external_labels.first().is_some_and(|first| *first != external) {
             return Err(CompactError::Differs { input, what: "external labels" });
         }
@@ -60,7 +59,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
         } else if merged.policy != meta.policy() {
             return Err(CompactError::Differs { input, what: "label policy" });
         }
-        lineages.push(Lineage::from_meta(inputs[input].block_id(), meta).map_err(at(input))?);
+        lineages.push(Lineage::from_meta(inputs[input].block_id(), meta).in_input(input)?);
     }
     let mut order: Vec<(usize, &Meta<'_>)> = metas.iter().enumerate().collect();
     if options.annotations == AnnotationPolicy::First {
@@ -69,8 +68,8 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     }
     let mut rewritings = BTreeSet::new();
     for (input, meta) in order {
-        for pair in meta.annotations().map_err(at(input))? {
-            let (key, value) = pair.map_err(at(input))?;
+        for pair in meta.annotations().in_input(input)? {
+            let (key, value) = pair.in_input(input)?;
             if key == REWRITTEN_KEY {
                 rewritings.insert(value.to_owned());
                 continue;

@@ -15,8 +15,8 @@ use rayon::prelude::*;
 
 use crate::CompactError;
 use crate::error::InInput;
-use crate::merge::{Fate, KeysetSource, MergeContext, PoolReader, Translation, keyset};
-use crate::output::{Chunk, OutputRows, waiting_widths};
+use crate::merge::{Fate, KeysetSource, MergeContext, MergedPool, PoolReader, Translation, keyset};
+use crate::output::{Chunk, OutputRows};
 use crate::progress::{Phase, Watch};
 
 /// Number of rows of an input that are read at a time.
@@ -124,8 +124,8 @@ impl<'a> Placed<'a> {
     /// dropped series.
     fn follow(&self, number: usize, source: &KeysetSource, targets: &mut KeysetTargets) -> Result<u64, CompactError> {
         let choice = &self.merging.context.plan.keysets[number];
-        let pool = self.merging.pool(choice).map(|(_, pool)| pool.read());
-        let widths = waiting_widths(&self.merging.counts(choice), pool.is_some());
+        let pool = self.merging.pool(choice).map(MergedPool::read);
+        let widths = self.merging.widths(choice);
         let cursors = self.outputs.iter().filter_map(|&PlacedOutput { refs, first, ref keysets }| {
             let chunks = keysets.get(&number)?;
             Some(Cursor { chunks: chunks.iter(), refs, first, codes: Vec::new(), row: 0, rows_before: 0, series: 0 })

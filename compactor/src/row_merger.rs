@@ -7,8 +7,9 @@ use chronoxide_publish::Spool;
 use rayon::prelude::*;
 
 use crate::CompactError;
-use crate::merge::{MergeContext, MergedPool, MergedRows, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut};
-use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
+use crate::batches::batches;
+use crate::merge::{MergeContext, MergedRows, OpenKeyset, Piece, Run, Sharding, Tally, cut};
+use crate::output::{OutputRows, PackedChunk, Uses, pack};
 use crate::progress::{Phase, Watch};
 
 /// Approximate number of codes that are merged at a time: 8 MiB as they are read, and 8 MiB merged.
@@ -32,22 +33,15 @@ pub(crate) struct RowMerger<'a> {
 
 impl<'a> RowMerger<'a> {
     pub(crate) fn merge_all(&mut self, spool: &mut Spool<'_>) -> Result<(), CompactError> {
-        let rows: Vec<u64> = self.merging.keysets.iter().map(|keyset| keyset.rows).collect();
-        let all: u64 = rows.iter().sum();
-        let (mut from, mut done) = (0, 0);
-        while from < rows.len() {
+        let keysets = self.merging.keysets.iter().zip(&self.merging.context.plan.keysets).enumerate();
+        let keysets: Vec<(usize, u64, u64)> =
+            keysets.map(|(number, (keyset, choice))| (number, keyset.rows, choice.width() as u64)).collect();
+        let all: u64 = keysets.iter().map(|(_, rows, _)| rows).sum();
+        let mut done = 0;
+        for batch in batches(&keysets, BATCH_CODES, |(_, rows, width)| rows * width) {
             self.watch.progress(Phase::Rows, done, all)?;
-            let (mut codes, mut to) = (0, from);
-            while to < rows.len() {
-                codes += rows[to] * self.merging.context.plan.keysets[to].width() as u64;
-                if codes > BATCH_CODES && to > from {
-                    break;
-                }
-                to += 1;
-            }
-            self.merge_batch(from..to, spool, (done, all))?;
-            done += rows[from..to].iter().sum::<u64>();
-            from = to;
+            self.merge_batch(batch, spool, (done, all))?;
+            done += batch.iter().map(|(_, rows, _)| rows).sum::<u64>();
         }
         self.watch.progress(Phase::Rows, done, all)
     }
@@ -55,14 +49,13 @@ impl<'a> RowMerger<'a> {
     /// Merges some keysets: opens their sources in parallel, then merges their pieces in parallel, and keeps the order.
     fn merge_batch(
         &mut self,
-        keysets: std::ops::Range<usize>,
+        keysets: &[(usize, u64, u64)],
         spool: &mut Spool<'_>,
         (mut done, all): (u64, u64),
     ) -> Result<(), CompactError> {
         let merging = self.merging;
-        let open = keysets
-            .into_par_iter()
-            .map(|number| {
+        let open = (keysets.par_iter())
+            .map(|&(number, ..)| {
                 let keyset = merging.open(number)?;
                 let pieces = keyset.pieces()?;
                 Ok((keyset, pieces))
@@ -73,16 +66,8 @@ impl<'a> RowMerger<'a> {
             self.tally = self.tally.and(keyset.translated);
             pieces.extend(of_keyset.iter().map(|piece| (keyset, piece)));
         }
-        let mut left = &pieces[..];
-        while !left.is_empty() {
+        for group in batches(&pieces, BATCH_CODES, |(keyset, piece)| (piece.len() * keyset.choice.width()) as u64) {
             self.watch.progress(Phase::Rows, done.min(all), all)?;
-            let mut codes = 0;
-            let group = left.iter().take_while(|(keyset, piece)| {
-                codes += (piece.len() * keyset.choice.width()) as u64;
-                codes <= BATCH_CODES
-            });
-            let (group, rest) = left.split_at(group.count().max(1));
-            left = rest;
             done += group.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
             let merged = (group.par_iter())
                 .map(|(keyset, piece)| self.merge_piece(keyset, piece))
@@ -108,27 +93,19 @@ impl<'a> RowMerger<'a> {
         if run.len() == 0 {
             return Ok((Vec::new(), tally));
         }
-        let pool = merging.pool(keyset.choice).map(|(_, pool)| pool);
+        let pool = keyset.pool;
         let spread = match &self.sharding {
             Some(sharding) => sharding.spread(run, keyset.choice, pool),
             None => vec![(0, run)],
         };
+        let most = self.most_series();
         let runs: Vec<(u32, Run)> = (spread.into_iter())
             .flat_map(|(shard, run)| {
-                let most = self.most_series();
                 cut(run, pool, most / CHUNKS_AN_OUTPUT, most).into_iter().map(move |run| (shard, run))
             })
             .collect();
-        let reader = pool.map(MergedPool::read);
-        let list = reader.as_ref().map(|reader| |list: u32| reader.whole(list));
-        let columns = Columns {
-            fingerprints: &merging.part_fingerprints(keyset.choice),
-            counts: &merging.counts(keyset.choice),
-            list: list.as_ref().map(|list| list as &dyn Fn(u32) -> Overlap),
-            with_codes: self.with_codes,
-        };
         let pack = |(shard, run): (u32, Run)| {
-            let (chunk, duplicates) = pack(&run, &columns);
+            let (chunk, duplicates) = pack(merging, keyset, &run, self.with_codes);
             tally.duplicates = tally.duplicates.and(duplicates);
             (shard, chunk)
         };

@@ -2,11 +2,11 @@
 //! dropped series together.
 
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::BlockView;
 use rayon::prelude::*;
 
 use super::Summary;
+use crate::error::InInput;
 use crate::merge::Tally;
 use crate::output::OutputRows;
 use crate::progress::{Phase, Watch};
@@ -33,12 +33,11 @@ impl Verified {
         let mut first = 0;
         for group in inputs.chunks(rayon::current_num_threads() * 4) {
             watch.progress(Phase::Verify, first as u64, inputs.len() as u64)?;
-            let sums = |content: ContentFingerprint| (content.series_count, content.fingerprint);
-            let results: Vec<_> = group.par_iter().map(|view| verification::verify(view).map(sums)).collect();
+            let results: Vec<_> = group.par_iter().map(verification::verify).collect();
             for (input, result) in (first..).zip(results) {
-                let (series_count, fingerprint) = result.map_err(|source| CompactError::Input { input, source })?;
-                verified.series_count += series_count;
-                verified.fingerprint = verified.fingerprint + fingerprint;
+                let content = result.in_input(input)?;
+                verified.series_count += content.series_count;
+                verified.fingerprint = verified.fingerprint + content.fingerprint;
             }
             first += group.len();
         }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use chronoxide_format::bits::width;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::Table;
-use chronoxide_planner::{KeysetPlan, Part};
+use chronoxide_planner::KeysetPlan;
 
 use super::filter::Filter;
 use super::inputs::{self, behind};
@@ -42,7 +43,7 @@ pub(crate) struct OpenKeyset<'a> {
     pub number: usize,
     pub keys: &'a [u32],
     pub choice: &'a KeysetPlan,
-    pool: Option<&'a MergedPool<'a>>,
+    pub pool: Option<&'a MergedPool<'a>>,
     sources: Vec<SortedSource<'a>>,
     /// Counts of sources that were translated as a whole.
     pub translated: Tally,
@@ -85,7 +86,7 @@ impl<'a> MergeContext<'a> {
             number,
             keys: &keyset.keys,
             choice,
-            pool: choice.list.map(|part| self.lists.pool(part)),
+            pool: self.pool(choice),
             sources: Vec::with_capacity(keyset.sources.len()),
             translated: Tally::NONE,
         };
@@ -189,15 +190,20 @@ impl<'a> MergeContext<'a> {
         kept
     }
 
-    /// Returns the part that the lists of a keyset refer to, and their pool.
-    pub(crate) fn pool(&self, choice: &KeysetPlan) -> Option<(Part, &'a MergedPool<'a>)> {
-        choice.list.map(|part| (part, self.lists.pool(part)))
+    /// Returns the pool of the lists of a keyset.
+    pub(crate) fn pool(&self, choice: &KeysetPlan) -> Option<&'a MergedPool<'a>> {
+        choice.list.map(|part| self.lists.pool(part))
     }
 
-    /// Returns the number of codes of each column. That of a list column is the number of members, since lists are
-    /// still being added.
-    pub(crate) fn counts(&self, choice: &KeysetPlan) -> Vec<usize> {
-        self.part_fingerprints(choice).iter().map(|rows| rows.len()).collect()
+    /// Returns the width in bits of each code of a keyset's merged rows.
+    pub(crate) fn widths(&self, choice: &KeysetPlan) -> Vec<u32> {
+        let counts = self.part_fingerprints(choice).into_iter().map(|codes| codes.len() as u64);
+        let mut widths: Vec<u32> = counts.map(|count| width(count.saturating_sub(1))).collect();
+        if let (Some(_), Some(list)) = (choice.list, widths.last_mut()) {
+            // The number of lists is not known before the last rows are merged.
+            *list = u32::BITS;
+        }
+        widths
     }
 
     /// Returns the keys of a keyset, as numbers of the vocabulary.

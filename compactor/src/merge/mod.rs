@@ -38,7 +38,7 @@ pub(crate) use inputs::{inner_tables, keyset, table};
 pub(crate) use keysets::{MergeContext, OpenKeyset, Piece};
 pub(crate) use label_rows::{AllLabelRows, InputContext};
 pub(crate) use lists::{MergedLists, MergedPool, PoolReader};
-pub(crate) use parts::keys_of;
+pub(crate) use parts::{ByPart, keys_of};
 pub(crate) use plans::{Adopted, Choice, KeysetSource, MergedKeyset, MergedLabels, has_plan};
 pub(crate) use rows::{MergedRows, Run};
 pub(crate) use sample::{RowSample, SampledContent, choosing_keys};

@@ -1,6 +1,6 @@
 //! Values by part of a plan: [`ByPart`].
 
-use std::ops::Index;
+use std::ops::{Index, IndexMut};
 
 use chronoxide_planner::{Part, Plan};
 
@@ -18,6 +18,21 @@ impl<T> Index<Part> for ByPart<T> {
             Part::Key(key) => &self.keys[key as usize],
             Part::Table(table) => &self.tables[table],
         }
+    }
+}
+
+impl<T> IndexMut<Part> for ByPart<T> {
+    fn index_mut(&mut self, part: Part) -> &mut T {
+        match part {
+            Part::Key(key) => &mut self.keys[key as usize],
+            Part::Table(table) => &mut self.tables[table],
+        }
+    }
+}
+
+impl<T> ByPart<T> {
+    pub(crate) fn map<U>(&self, each: impl Fn(&T) -> U) -> ByPart<U> {
+        ByPart { keys: self.keys.iter().map(&each).collect(), tables: self.tables.iter().map(&each).collect() }
     }
 }
 

@@ -83,6 +83,16 @@ fn parts_of_list(shards: &[u32], pool: &MergedPool<'_>, list: u32) -> Vec<(u32, 
 /// prefix.
 pub(crate) fn cut(run: Run, pool: Option<&MergedPool<'_>>, most: u64, longest: u64) -> Vec<Run> {
     let most = most.max(1);
+    let of_lists = pool.map(MergedPool::read);
+    let all: u64 = match &of_lists {
+        Some(lists) => run.rows().map(|row| lists.len(row[run.width - 1])).sum(),
+        None => run.len() as u64,
+    };
+    drop(of_lists);
+    // Nearly always: without a maximum, an output takes 2^32 series.
+    if all <= most {
+        return vec![run];
+    }
     let mut runs = vec![Run::empty(run.width)];
     let mut series = 0;
     let mut push = |row: &[u32], overlap, len: u64| {

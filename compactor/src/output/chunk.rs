@@ -3,23 +3,13 @@
 use std::io;
 
 use chronoxide_format::Rule;
-use chronoxide_format::bits::{BitWriter, Bits, width};
+use chronoxide_format::bits::{BitWriter, Bits};
 use chronoxide_format::checksum::crc;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_publish::{Contents, Spool, SpoolError, SpoolStep};
 use roaring::RoaringBitmap;
 
-use crate::merge::{Overlap, Run};
-
-/// Returns the width in bits of each code of a keyset's waiting rows.
-pub(crate) fn waiting_widths(counts: &[usize], has_lists: bool) -> Vec<u32> {
-    let mut widths: Vec<u32> = counts.iter().map(|&count| width(count.saturating_sub(1) as u64)).collect();
-    if let (true, Some(list)) = (has_lists, widths.last_mut()) {
-        // The number of lists is not known before the last rows are merged.
-        *list = u32::BITS;
-    }
-    widths
-}
+use crate::merge::{MergeContext, MergedPool, OpenKeyset, Overlap, Run};
 
 /// Packed merged rows of a keyset.
 #[derive(Debug)]
@@ -79,52 +69,44 @@ impl Uses {
     }
 }
 
-/// Columns of a keyset.
-pub(crate) struct Columns<'a> {
-    /// Fingerprints of the rows of each column, the list column included.
-    pub fingerprints: &'a [&'a [Fingerprint]],
-    /// Number of codes of each column.
-    pub counts: &'a [usize],
-    /// Returns the series of a list and the sum of their fingerprints; `None` for plain rows.
-    pub list: Option<&'a dyn Fn(u32) -> Overlap>,
-    /// True if distinct codes are collected.
-    pub with_codes: bool,
-}
-
-/// Packs merged rows. Returns them with their uses, and the series that occurred more than once.
-pub(crate) fn pack(run: &Run, columns: &Columns<'_>) -> (PackedChunk, Overlap) {
-    let widths = waiting_widths(columns.counts, columns.list.is_some());
+/// Packs merged rows. Returns them with their uses, and the series that occurred more than once. `with_codes` also
+/// collects the distinct codes.
+pub(crate) fn pack(
+    merging: &MergeContext<'_>,
+    keyset: &OpenKeyset<'_>,
+    run: &Run,
+    with_codes: bool,
+) -> (PackedChunk, Overlap) {
+    let widths = merging.widths(keyset.choice);
+    let fingerprints = merging.part_fingerprints(keyset.choice);
+    let lists = keyset.pool.map(MergedPool::read);
     let mut writer = BitWriter::new();
     let mut uses = Uses::none(run.width);
     let mut duplicates = Overlap::NONE;
-    let prefix = run.width - usize::from(columns.list.is_some());
+    let prefix = keyset.choice.prefix.len();
     // Products over the first columns, which neighbouring rows have in common.
     let mut products = vec![Fingerprint::ONE; prefix + 1];
     let mut before: &[u32] = &[];
     for (row, overlap) in run.rows().zip(&run.overlaps) {
         let same = row[..prefix].iter().zip(before).take_while(|(code, before)| code == before).count();
         for column in same..prefix {
-            products[column + 1] = products[column] * columns.fingerprints[column][row[column] as usize];
+            products[column + 1] = products[column] * fingerprints[column][row[column] as usize];
         }
         before = row;
         let product = products[prefix];
-        match columns.list {
-            None => {
-                uses.series += 1;
-                uses.fingerprint = uses.fingerprint + product;
-                if overlap.series > 0 {
-                    let sum = product.times(overlap.series);
-                    duplicates = duplicates.and(Overlap { series: overlap.series, sum });
-                }
+        let series = match &lists {
+            Some(lists) => {
+                let list = lists.whole(row[prefix]);
+                Overlap { series: list.series, sum: product * list.sum }
             }
-            Some(list) => {
-                let list = list(row[prefix]);
-                uses.series += list.series;
-                uses.fingerprint = uses.fingerprint + product * list.sum;
-                if overlap.series > 0 {
-                    duplicates = duplicates.and(Overlap { series: overlap.series, sum: product * overlap.sum });
-                }
-            }
+            None => Overlap { series: 1, sum: product },
+        };
+        uses.series += series.series;
+        uses.fingerprint = uses.fingerprint + series.sum;
+        if overlap.series > 0 {
+            // The overlap of a plain row has no sum.
+            let sum = if lists.is_some() { product * overlap.sum } else { product.times(overlap.series) };
+            duplicates = duplicates.and(Overlap { series: overlap.series, sum });
         }
         for ((&code, &width), range) in row.iter().zip(&widths).zip(&mut uses.ranges) {
             writer.push(code.into(), width);
@@ -132,7 +114,7 @@ pub(crate) fn pack(run: &Run, columns: &Columns<'_>) -> (PackedChunk, Overlap) {
         }
     }
     uses.rows = run.len() as u64;
-    if columns.with_codes {
+    if with_codes {
         uses.codes = (0..run.width).map(|column| codes(run, column, uses.ranges[column])).collect();
     }
     (PackedChunk { bytes: writer.finish(), uses }, duplicates)

@@ -12,15 +12,16 @@ use chronoxide_planner::{ColumnCodes, Layout, Part};
 use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
-use super::chunk::{Chunk, Uses, waiting_widths};
+use super::chunk::{Chunk, Uses};
 use super::rows::OutputRows;
 use super::used::Used;
 use crate::CompactError;
+use crate::batches::batches;
 use crate::merge::MergeContext;
 use crate::ranks::Ranks;
 
 /// Approximate number of rows that are read, renumbered and packed at a time.
-const GROUP_ROWS: usize = 1 << 17;
+const GROUP_ROWS: u64 = 1 << 17;
 
 /// Maps the codes of a column to codes of the output.
 enum Renumber<'a> {
@@ -53,17 +54,9 @@ struct KeysetWriter {
 /// A block that is ready to be written. Its rows may still be in the spool.
 pub struct Draft<'a> {
     prepared: PreparedBlock,
-    body: Body<'a>,
-    series_count: u64,
-    fingerprint: Fingerprint,
+    /// Rows that are in the spool; `None` if the whole block is in memory.
+    rows: Option<Box<RowsToWrite<'a>>>,
     refs: Vec<SeriesRef>,
-}
-
-enum Body<'a> {
-    /// The whole block is in memory.
-    Whole,
-    /// The rows are in the spool.
-    Rows(Box<RowsToWrite<'a>>),
 }
 
 struct RowsToWrite<'a> {
@@ -145,19 +138,13 @@ impl<'a> Draft<'a> {
             keysets.push(KeysetWriter { packer, through });
         }
         let prepared = builder.prepare(meta)?;
-        let body = RowsToWrite { merging, rows, contents, used, maps, keysets };
-        Ok(Self {
-            prepared,
-            body: Body::Rows(Box::new(body)),
-            series_count: rows.series,
-            fingerprint: rows.fingerprint(),
-            refs: Vec::new(),
-        })
+        let rows = RowsToWrite { merging, rows, contents, used, maps, keysets };
+        Ok(Self { prepared, rows: Some(Box::new(rows)), refs: Vec::new() })
     }
 
     /// Creates a draft whose block is in memory.
-    pub(crate) fn whole(prepared: PreparedBlock, rows: &OutputRows, refs: Vec<SeriesRef>) -> Self {
-        Self { prepared, body: Body::Whole, series_count: rows.series, fingerprint: rows.fingerprint(), refs }
+    pub(crate) fn whole(prepared: PreparedBlock, refs: Vec<SeriesRef>) -> Self {
+        Self { prepared, rows: None, refs }
     }
 
     /// Takes the series ref that each row became; empty if rows kept their order.
@@ -180,13 +167,13 @@ impl<'a> Draft<'a> {
     /// Returns the number of series.
     #[must_use]
     pub const fn series_count(&self) -> u64 {
-        self.series_count
+        self.prepared.series_count()
     }
 
     /// Returns the fingerprint of the series.
     #[must_use]
     pub const fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+        self.prepared.fingerprint()
     }
 
     /// Writes the block to the beginning of `out`, and returns its id. A group of rows is in memory at a time.
@@ -194,10 +181,7 @@ impl<'a> Draft<'a> {
     /// # Errors
     /// Errors of `out`, and of reading rows from the spool.
     pub fn write_to<W: Write + Seek>(self, out: &mut W) -> io::Result<BlockId> {
-        match self.body {
-            Body::Whole => self.prepared.write_to(out, |_| Ok(())),
-            Body::Rows(body) => self.prepared.write_to(out, |sink| body.write(sink)),
-        }
+        self.prepared.write_to(out, |sink| self.rows.as_ref().map_or(Ok(()), |rows| rows.write(sink)))
     }
 }
 
@@ -227,15 +211,7 @@ impl RowsToWrite<'_> {
     fn write(&self, sink: &mut chronoxide_format::write::RowSink<'_>) -> io::Result<()> {
         let numbers: BTreeMap<usize, usize> = self.rows.keysets.keys().copied().zip(0..).collect();
         let (mut open, mut anchors, mut series_before, mut rows_before) = (None, Vec::new(), 0_u32, 0_u32);
-        let mut chunks = &self.rows.chunks[..];
-        while !chunks.is_empty() {
-            let mut rows = 0;
-            let group = chunks.iter().take_while(|chunk| {
-                rows += chunk.rows as usize;
-                rows <= GROUP_ROWS
-            });
-            let (group, rest) = chunks.split_at(group.count().max(1));
-            chunks = rest;
+        for group in batches(&self.rows.chunks, GROUP_ROWS, |chunk| chunk.rows.into()) {
             let written = (group.par_iter())
                 .map(|chunk| self.pack(chunk, &self.keysets[numbers[&chunk.keyset]]))
                 .collect::<io::Result<Vec<Written>>>()?;
@@ -269,12 +245,11 @@ impl RowsToWrite<'_> {
 
     fn pack(&self, chunk: &Chunk, writer: &KeysetWriter) -> io::Result<Written> {
         let choice = &self.merging.context.plan.keysets[chunk.keyset];
-        let counts = self.merging.counts(choice);
-        let mut codes =
-            chunk.read(&self.contents, &waiting_widths(&counts, choice.list.is_some())).map_err(io::Error::other)?;
-        let width = counts.len();
+        let widths = self.merging.widths(choice);
+        let mut codes = chunk.read(&self.contents, &widths).map_err(io::Error::other)?;
+        let width = widths.len();
         let series = match self.merging.pool(choice) {
-            Some((_, pool)) => {
+            Some(pool) => {
                 let reader = pool.read();
                 codes.iter().skip(width - 1).step_by(width).map(|&list| reader.len(list) as u32).collect()
             }

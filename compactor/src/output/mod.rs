@@ -14,6 +14,6 @@ mod planned;
 mod rows;
 mod used;
 
-pub(crate) use chunk::{Chunk, Columns, PackedChunk, Uses, pack, waiting_widths};
+pub(crate) use chunk::{Chunk, PackedChunk, Uses, pack};
 pub use draft::Draft;
 pub(crate) use rows::OutputRows;

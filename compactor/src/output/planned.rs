@@ -5,7 +5,6 @@ use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
-use super::chunk::waiting_widths;
 use super::draft::Draft;
 use super::rows::OutputRows;
 use super::used::Used;
@@ -26,7 +25,7 @@ impl<'a> Draft<'a> {
         for number in rows.keysets.keys() {
             let choice = &merging.context.plan.keysets[*number];
             let parts = || choice.prefix.iter().map(|&part| used.ranks(part));
-            let widths = waiting_widths(&merging.counts(choice), false);
+            let widths = merging.widths(choice);
             let chunks: Vec<_> = rows.chunks.iter().filter(|chunk| chunk.keyset == *number).collect();
             let read = (chunks.par_iter())
                 .map(|chunk| {
@@ -56,6 +55,6 @@ impl<'a> Draft<'a> {
                 fingerprints: if is_balanced { "equal" } else { "different" },
             });
         }
-        Ok(Self::whole(prepared, rows, refs))
+        Ok(Self::whole(prepared, refs))
     }
 }

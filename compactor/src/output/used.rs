@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::rows::OutputRows;
-use crate::merge::MergeContext;
+use crate::merge::{ByPart, MergeContext};
 use crate::ranks::Ranks;
 
 /// Everything that an output uses.
@@ -19,12 +19,10 @@ pub(crate) struct Used {
     symbol_ranks: Ranks,
     /// Used keys by their old numbers, increasing.
     keys: Vec<u32>,
-    /// Used values of each key.
-    values: Vec<BitVec>,
-    pub value_ranks: Vec<Ranks>,
-    /// Used rows of each shared table of the plan.
-    rows: Vec<BitVec>,
-    pub row_ranks: Vec<Ranks>,
+    /// Used codes of each part.
+    codes: ByPart<BitVec>,
+    /// New numbers of the used codes.
+    ranks: ByPart<Ranks>,
     table_numbers: Vec<usize>,
     /// Used pools by their parts.
     pools: BTreeMap<Part, UsedPool>,
@@ -45,15 +43,14 @@ impl Used {
     pub(crate) fn by(merging: &MergeContext<'_>, rows: &OutputRows, is_all_used: bool) -> Self {
         let vocabulary = merging.vocabulary();
         let plan = merging.context.plan;
-        let mut values: Vec<BitVec> =
-            vocabulary.keys.iter().map(|key| BitVec::repeat(is_all_used, key.values.len())).collect();
-        let mut table_rows: Vec<BitVec> =
-            merging.tables.tables.iter().map(|table| BitVec::repeat(false, table.fingerprints.len())).collect();
+        let values = vocabulary.keys.iter().map(|key| BitVec::repeat(is_all_used, key.values.len()));
+        let rows_of_tables = merging.tables.tables.iter().map(|table| BitVec::repeat(false, table.fingerprints.len()));
+        let mut used = ByPart { keys: values.collect(), tables: rows_of_tables.collect() };
         let mut lists: BTreeMap<Part, RoaringBitmap> = BTreeMap::new();
         for (&keyset, uses) in &rows.keysets {
             let choice = &plan.keysets[keyset];
             for (&part, codes) in choice.prefix.iter().zip(&uses.codes) {
-                mark(part_set(part, &mut values, &mut table_rows), codes.iter());
+                mark(&mut used[part], codes.iter());
             }
             if let (Some(part), Some(codes)) = (choice.list, uses.codes.last()) {
                 *lists.entry(part).or_default() |= codes;
@@ -62,47 +59,46 @@ impl Used {
         let pools: Vec<(Part, UsedPool, BitVec)> =
             lists.par_iter().map(|(&part, lists)| used_lists(merging, part, lists)).collect();
         for (part, _, members) in &pools {
-            *part_set(*part, &mut values, &mut table_rows) |= members;
+            used[*part] |= members;
         }
+        // A table refers to earlier ones, so that its rows are known once all later tables have marked theirs.
         for table in (0..plan.tables.len()).rev() {
             let parts = &plan.tables[table].parts;
             let merged = &merging.tables.tables[table].rows;
-            let used = std::mem::take(&mut table_rows[table]);
+            let of_table = std::mem::take(&mut used.tables[table]);
             for (column, &part) in parts.iter().enumerate() {
-                let codes = used.iter_ones().map(|row| merged[row * parts.len() + column]);
-                mark(part_set(part, &mut values, &mut table_rows), codes);
+                let codes = of_table.iter_ones().map(|row| merged[row * parts.len() + column]);
+                mark(&mut used[part], codes);
             }
-            table_rows[table] = used;
+            used.tables[table] = of_table;
         }
-        let keys: Vec<u32> = (0..).zip(&values).filter(|(_, values)| values.any()).map(|(key, _)| key).collect();
+        let keys: Vec<u32> = (0..).zip(&used.keys).filter(|(_, values)| values.any()).map(|(key, _)| key).collect();
         let mut symbols = BitVec::repeat(false, vocabulary.symbols.len());
         for &key in &keys {
             let merged = &vocabulary.keys[key as usize];
-            let of_values = values[key as usize].iter_ones().map(|value| merged.values[value]);
+            let of_values = used.keys[key as usize].iter_ones().map(|value| merged.values[value]);
             mark(&mut symbols, of_values.chain([merged.name]));
         }
         let mut next = 0;
-        let mut table_numbers = Vec::with_capacity(table_rows.len());
-        for rows in &table_rows {
+        let mut table_numbers = Vec::with_capacity(used.tables.len());
+        for rows in &used.tables {
             table_numbers.push(next);
             next += usize::from(rows.any());
         }
         Self {
             symbol_ranks: Ranks::new(&symbols),
-            value_ranks: values.iter().map(|values| Ranks::new(values)).collect(),
-            row_ranks: table_rows.iter().map(|rows| Ranks::new(rows)).collect(),
+            ranks: used.map(|used| Ranks::new(used)),
             pools: (0..).zip(pools).map(|(number, (part, pool, _))| (part, UsedPool { number, ..pool })).collect(),
             symbols,
             keys,
-            values,
-            rows: table_rows,
+            codes: used,
             table_numbers,
         }
     }
 
     /// Returns the number of used values of each used key.
     pub(crate) fn value_counts(&self) -> Vec<u32> {
-        self.keys.iter().map(|&key| self.value_ranks[key as usize].count()).collect()
+        self.keys.iter().map(|&key| self.ranks.keys[key as usize].count()).collect()
     }
 
     /// Returns the number of a key in the output.
@@ -120,10 +116,7 @@ impl Used {
 
     /// Returns the map from old to new codes of a part.
     pub(crate) fn ranks(&self, part: Part) -> &Ranks {
-        match part {
-            Part::Key(key) => &self.value_ranks[key as usize],
-            Part::Table(table) => &self.row_ranks[table],
-        }
+        &self.ranks[part]
     }
 
     /// Returns the codes of a keyset's column in the numbers of the output if a map could make the column narrower.
@@ -156,7 +149,7 @@ impl Used {
             let merged = &vocabulary.keys[key as usize];
             let symbol = |symbol: u32| SymbolId(self.symbol_ranks.get(symbol));
             let values: Vec<SymbolId> =
-                self.values[key as usize].iter_ones().map(|value| symbol(merged.values[value])).collect();
+                self.codes.keys[key as usize].iter_ones().map(|value| symbol(merged.values[value])).collect();
             let _: KeyId = builder.push_key(symbol(merged.name), &values)?;
         }
         Ok(())
@@ -166,7 +159,7 @@ impl Used {
     pub(crate) fn factored(&self, merging: &MergeContext<'_>, rows: &OutputRows) -> Factored {
         let plan = merging.context.plan;
         let mut factored = Factored::default();
-        let tables: Vec<usize> = (0..self.rows.len()).filter(|&table| self.rows[table].any()).collect();
+        let tables: Vec<usize> = (0..plan.tables.len()).filter(|&table| self.codes.tables[table].any()).collect();
         factored.tables = tables.par_iter().map(|&table| self.table(merging, table)).collect();
         let pools: Vec<(&Part, &UsedPool)> = self.pools.iter().collect();
         factored.pools = pools.par_iter().map(|&(&part, pool)| self.pool(merging, part, pool)).collect();
@@ -188,7 +181,7 @@ impl Used {
             let codes = &merged[row * parts.len()..(row + 1) * parts.len()];
             parts.iter().zip(codes).map(|(&part, &code)| self.ranks(part).get(code))
         };
-        let rows = self.rows[table].iter_ones().flat_map(row).collect();
+        let rows = self.codes.tables[table].iter_ones().flat_map(row).collect();
         FactoredTable { parts: parts.iter().map(|&part| self.part(part)).collect(), rows }
     }
 
@@ -200,14 +193,6 @@ impl Used {
             lists.push(reader.list(list).iter().map(|member| ranks.get(member)));
         }
         FactoredPool { part: self.part(part), lists }
-    }
-}
-
-/// Returns the set of used codes of a part.
-fn part_set<'a>(part: Part, values: &'a mut [BitVec], rows: &'a mut [BitVec]) -> &'a mut BitVec {
-    match part {
-        Part::Key(key) => &mut values[key as usize],
-        Part::Table(table) => &mut rows[table],
     }
 }
 

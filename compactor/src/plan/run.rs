@@ -213,13 +213,8 @@ fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched
 
 /// Names the input in an error of a merge.
 fn located(inputs: &[Fetched], source: CompactError) -> PlanError {
-    let input = match &source {
-        CompactError::Input { input, .. }
-        | CompactError::ReadOnly { input, .. }
-        | CompactError::Differs { input, .. } => inputs.get(*input).map(|input| input.name.clone()),
-        _ => None,
-    };
-    PlanError::Compact { input, error: source }
+    let input = source.input().and_then(|input| inputs.get(input));
+    PlanError::Compact { input: input.map(|input| input.name.clone()), error: source }
 }
 
 /// Refuses an input whose meta section states another number of series or another fingerprint than the plan.
