@@ -10,46 +10,30 @@ use chronoxide_text::human;
 /// Error of merging blocks. Fields count inputs from 0, messages from 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CompactError {
     /// An input is damaged.
     #[error("{}: {source}", nth(*input))]
-    Input {
-        /// Number of the input.
-        input: usize,
-        /// The broken rule.
-        source: Error,
-    },
+    Input { input: usize, source: Error },
     /// An input must not be replaced by this version.
     #[error("{}: {}", nth(*input), Self::read_only(*reason))]
     ReadOnly {
-        /// Number of the input.
         input: usize,
         /// Feature or section that this version does not know.
         reason: ReadOnly,
     },
     /// Two inputs differ where they must be equal.
     #[error("{}: {}", nth(*input), Self::difference(what))]
-    Differs {
-        /// Number of the input.
-        input: usize,
-        /// The property that differs.
-        what: &'static str,
-    },
+    Differs { input: usize, what: &'static str },
     /// The series of all inputs do not fit into one block.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// Too many selectors.
     #[error("more than {most} selectors")]
-    TooManySelectors {
-        /// Maximum number of selectors.
-        most: usize,
-    },
+    TooManySelectors { most: usize },
     /// Contradictory options.
     #[error("{what}")]
-    Options {
-        /// Description of the contradiction.
-        what: &'static str,
-    },
+    Options { what: &'static str },
     /// The merge could exceed the memory limit. Nothing was done.
     #[error(
         "the merge could need {} or more, and the limit is {} (--memory-limit): merge fewer blocks at once, or raise the limit",
@@ -58,7 +42,6 @@ pub enum CompactError {
     Memory {
         /// Approximate maximum number of bytes for a step. A later step may need more.
         needed: u64,
-        /// The limit in bytes.
         limit: u64,
     },
     /// A remap cannot be built.
@@ -66,12 +49,7 @@ pub enum CompactError {
     Remap(#[from] RemapBuildError),
     /// Targets of a remap do not match the outputs. The outputs were written; this is a bug.
     #[error("{gone} series are missing from the outputs; {left_out} were dropped as requested")]
-    Unmapped {
-        /// Number of series without a target.
-        gone: u64,
-        /// Number of series that were dropped as requested.
-        left_out: u64,
-    },
+    Unmapped { gone: u64, left_out: u64 },
     /// Scratch data cannot be written or read.
     #[error(transparent)]
     Spool(#[from] SpoolError),
@@ -86,11 +64,8 @@ pub enum CompactError {
         "series do not balance: {series_in} in, {duplicates} duplicates, {dropped} dropped, {series_out} out, fingerprints {fingerprints}"
     )]
     Unbalanced {
-        /// Series of all inputs.
         series_in: u64,
-        /// Duplicate series.
         duplicates: u64,
-        /// Number of series that were dropped as requested.
         dropped: u64,
         /// Series of the outputs.
         series_out: u64,

@@ -42,27 +42,17 @@ impl std::fmt::Debug for Proof<'_> {
 /// Reason why it is not proved that blocks hold the series of others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Unproven {
     /// Some series are in none of the blocks.
     #[error("{series} series are missing from the outputs")]
-    Missing {
-        /// Number of such series.
-        series: u64,
-    },
+    Missing { series: u64 },
     /// The outputs hold all series, but lack metadata of an input.
     #[error("{}: its {what} is missing from the outputs", path.display())]
-    Stated {
-        /// The input.
-        path: PathBuf,
-        /// Name of the missing metadata.
-        what: &'static str,
-    },
+    Stated { path: PathBuf, what: &'static str },
     /// An output is read-only: it may not be merged, and so not be counted (LIFECYCLE.md, section 4).
     #[error("{} is read-only: it has features or sections that this version does not know", path.display())]
-    ReadOnly {
-        /// The output.
-        path: PathBuf,
-    },
+    ReadOnly { path: PathBuf },
     /// The outputs hold all series, but without the inputs other blocks of the folder would become live again.
     #[error("without it other blocks of the folder would become live again")]
     StillNeeded,
@@ -74,12 +64,7 @@ pub enum Unproven {
     Open(#[from] OpenError),
     /// A block is damaged, or has an unsupported version or feature.
     #[error("{}: {}", path.display(), error.reason())]
-    Block {
-        /// The file.
-        path: PathBuf,
-        /// Error of the verifier, or difference from the output.
-        error: CompactError,
-    },
+    Block { path: PathBuf, error: CompactError },
     /// The blocks cannot be merged.
     #[error(transparent)]
     Compact(CompactError),

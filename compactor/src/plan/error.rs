@@ -8,39 +8,23 @@ use crate::CompactError;
 /// Error of a plan or one of its jobs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PlanError {
     /// The document is not a valid plan.
     #[error("not a valid plan: {reason}")]
-    Document {
-        /// The reason.
-        reason: String,
-    },
+    Document { reason: String },
     /// The plan has another version than this program.
     #[error("version {version} of plans is not supported")]
-    Version {
-        /// Version of the plan.
-        version: u32,
-    },
+    Version { version: u32 },
     /// The plan has no such job.
     #[error("the plan has no job {job}")]
-    NoJob {
-        /// Name or number of the job.
-        job: String,
-    },
+    NoJob { job: String },
     /// A job that must be done first is not done.
     #[error("job {job} is not done: run it first")]
-    NotDone {
-        /// Name of the job.
-        job: String,
-    },
+    NotDone { job: String },
     /// A job was done, but one of its outputs is missing, or is not the block that it wrote.
     #[error("{object}: missing or damaged: run job {job} again")]
-    OutputLost {
-        /// Name of the job.
-        job: String,
-        /// The output.
-        object: String,
-    },
+    OutputLost { job: String, object: String },
     /// The plan was aborted.
     #[error("the plan was aborted: make a new one")]
     Aborted,
@@ -52,12 +36,7 @@ pub enum PlanError {
     Committed,
     /// A block of the location is not as the plan expects it.
     #[error("{object}: {reason}; make a new plan")]
-    Stale {
-        /// The block.
-        object: String,
-        /// Change.
-        reason: String,
-    },
+    Stale { object: String, reason: String },
     /// Blocks claim to hold a block that readers see, or will see as an output of the plan.
     #[error("{object} would be hidden, since {holder} claims to hold it: move the false block away")]
     Claimed {
@@ -72,11 +51,8 @@ pub enum PlanError {
     Unbalanced {
         /// The job, the merge, or the plan.
         what: String,
-        /// Series of all inputs.
         series_in: u64,
-        /// Series of all outputs.
         series_out: u64,
-        /// Duplicates.
         duplicates: u64,
         /// True if the fingerprints are equal.
         is_balanced: bool,
@@ -86,17 +62,14 @@ pub enum PlanError {
     Record {
         /// The record or output.
         object: String,
-        /// The difference.
         reason: String,
     },
     /// A merge needs more memory than a job may have, however it is split.
     #[error("merge {merge}: a job needs {} of memory or more, not {}: raise its limit", mib(*needed), mib(*limit))]
     Memory {
-        /// Name of the merge.
         merge: String,
         /// Bytes that the smallest job needs.
         needed: u64,
-        /// Maximum.
         limit: u64,
     },
     /// The location cannot be read or written.
@@ -107,18 +80,12 @@ pub enum PlanError {
     Open(#[from] OpenError),
     /// A file of the job cannot be written.
     #[error("{path}: cannot write the output")]
-    Write {
-        /// The file.
-        path: String,
-        /// Cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Write { path: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// The inputs could not be merged.
     #[error("{}{}", input.as_ref().map_or_else(String::new, |input| format!("{input}: ")), error.reason())]
     Compact {
         /// The input that is the reason, if it is one.
         input: Option<String>,
-        /// Cause.
         error: CompactError,
     },
 }

@@ -45,21 +45,12 @@ impl Group<'_> {
 
 /// Reason for merging a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum GroupReason {
-    /// The blocks lie in one complete range.
-    Range {
-        /// The range.
-        range: TimeRange,
-        /// Length of the range, one of the [`Ranges`](super::Ranges).
-        length: Length,
-    },
+    /// The blocks lie in one complete range, whose length is one of the [`Ranges`](super::Ranges).
+    Range { range: TimeRange, length: Length },
     /// The blocks lie in one range of the shortest length, which is not complete, and have similar sizes.
-    Filling {
-        /// The range.
-        range: TimeRange,
-        /// Length of the range.
-        length: Length,
-    },
+    Filling { range: TimeRange, length: Length },
     /// The times of the blocks are unknown, and they have similar sizes.
     LikeSize,
 }
@@ -75,17 +66,12 @@ pub struct Unmerged<'a> {
 
 /// Reason for not merging a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum UnmergedReason<'a> {
     /// Another file holds the same block.
-    Copy {
-        /// Path of that file.
-        of: &'a Path,
-    },
-    /// The block is read-only (LIFECYCLE.md, section 4).
-    ReadOnly {
-        /// Feature or section that this version does not know.
-        reason: ReadOnly,
-    },
+    Copy { of: &'a Path },
+    /// The block is read-only (LIFECYCLE.md, section 4): it has a feature or section that this version does not know.
+    ReadOnly { reason: ReadOnly },
     /// The block lies outside the selected time range.
     OutsideTimes,
     /// A time range was selected, and the times of the block are unknown.
@@ -94,20 +80,10 @@ pub enum UnmergedReason<'a> {
     Only,
     /// The other blocks in its range are outputs of the same job.
     Siblings,
-    /// Other blocks lie in the same range, but no newer block shows that the range is complete.
-    Open {
-        /// The shortest range with other blocks.
-        range: TimeRange,
-        /// Length of the range.
-        length: Length,
-    },
-    /// Other blocks lie in the same complete range, but together they have too many series.
-    TooManySeries {
-        /// The shortest range with other blocks.
-        range: TimeRange,
-        /// Length of the range.
-        length: Length,
-    },
+    /// Other blocks lie in the same range, but no newer block shows that the range is complete. The shortest such range.
+    Open { range: TimeRange, length: Length },
+    /// Other blocks lie in the same complete range, but together they have too many series. The shortest such range.
+    TooManySeries { range: TimeRange, length: Length },
     /// The block crosses a boundary of every range.
     OverBoundary,
     /// The times of the block are unknown, and too few blocks have a similar size.

@@ -20,27 +20,17 @@ pub struct Ranges {
 /// Error of parsing [`Ranges`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RangesError {
     /// A length is malformed.
     #[error("{text:?} is not a valid length: expected a number and d, h, m or s, such as 2h")]
-    Length {
-        /// The malformed text.
-        text: String,
-    },
+    Length { text: String },
     /// A length is zero or too long.
     #[error("{text} is out of range: a length is 1s to 292 years")]
-    Size {
-        /// The length.
-        text: String,
-    },
+    Size { text: String },
     /// A length is not a multiple of the one before it.
     #[error("{longer} is not a longer multiple of {shorter}: each length must be a multiple of the one before it")]
-    Multiple {
-        /// The length before.
-        shorter: Length,
-        /// The length that is not a multiple of it.
-        longer: Length,
-    },
+    Multiple { shorter: Length, longer: Length },
 }
 
 impl Ranges {
