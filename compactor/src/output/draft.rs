@@ -7,8 +7,10 @@ use chronoxide_format::SeriesRef;
 use chronoxide_format::bits::BitWriter;
 use chronoxide_format::identity::{BlockId, Fingerprint};
 use chronoxide_format::layout::ANCHOR_ROWS;
-use chronoxide_format::write::{BlockBuilder, BlockMeta, KeysetOutline, PackedRows, PreparedBlock, RowPacker};
-use chronoxide_planner::{ColumnCodes, Layout, Part};
+use chronoxide_format::write::{
+    BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, PreparedBlock, RowPacker, RowSink,
+};
+use chronoxide_planner::{ColumnCodes, KeysetPlan, Layout, Part};
 use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
@@ -47,8 +49,8 @@ impl Renumber<'_> {
 /// Packs the rows of a keyset.
 struct KeysetWriter {
     packer: RowPacker,
-    /// Index in `maps` of the map that each column goes through; `None` without a map.
-    through: Vec<Option<usize>>,
+    /// Part of the output that each column refers to, except for lists: a key, a shared table, or a map.
+    parts: Vec<Part>,
 }
 
 /// A block that is ready to be written. Its rows may still be in the spool.
@@ -64,8 +66,8 @@ struct RowsToWrite<'a> {
     rows: &'a OutputRows,
     contents: Contents<'a>,
     used: Used,
-    /// Codes of each map.
-    maps: Vec<Vec<u32>>,
+    /// Codes of each map, by the number of its table.
+    maps: BTreeMap<usize, Vec<u32>>,
     /// Writers by keyset of the output.
     keysets: Vec<KeysetWriter>,
 }
@@ -98,28 +100,16 @@ impl<'a> Draft<'a> {
         used.push_labels(merging, &mut builder)?;
         let key_count = used.value_counts().len() as u32;
         // The builder takes the rows of all tables; those of maps are needed again.
-        let mut maps: Vec<Vec<u32>> = Vec::new();
-        let mut map_numbers: BTreeMap<usize, usize> = BTreeMap::new();
-        for (number, table) in factored.tables.iter().enumerate().filter(|(_, table)| table.parts.len() == 1) {
-            map_numbers.insert(number, maps.len());
-            maps.push(table.rows.clone());
-        }
+        let maps = factored.tables.iter().enumerate().filter(|(_, table)| table.parts.len() == 1);
+        let maps: BTreeMap<usize, Vec<u32>> = maps.map(|(number, table)| (number, table.rows.clone())).collect();
         let pools = factored.write_shared(key_count, &mut builder)?;
         let mut keysets = Vec::with_capacity(rows.keysets.len());
-        for ((&number, uses), keyset) in rows.keysets.iter().zip(&factored.keysets) {
+        for ((&number, uses), keyset) in rows.keysets.iter().zip(factored.keysets) {
             let choice = &merging.context.plan.keysets[number];
-            let through: Vec<Option<usize>> = (keyset.parts.iter())
-                .map(|part| match part {
-                    Part::Table(table) => map_numbers.get(table).copied(),
-                    Part::Key(_) => None,
-                })
-                .collect();
-            let renumber = renumber(&used, choice.prefix.iter().copied(), choice.list, &through, &maps);
-            let mut ranges: Vec<(u32, u32)> = renumber
-                .iter()
-                .zip(&uses.ranges)
-                .map(|(column, &(least, most))| (column.get(least), column.get(most)))
-                .collect();
+            let columns = renumber(&used, choice, &keyset.parts, &maps);
+            let ranges = columns.iter().zip(&uses.ranges);
+            let mut ranges: Vec<(u32, u32)> =
+                ranges.map(|(column, &(least, most))| (column.get(least), column.get(most))).collect();
             if let (Some(part), Some(codes), Some(range)) = (choice.list, uses.codes.last(), ranges.last_mut()) {
                 // Renumbering changes the order of lists.
                 let ranks = used.list_ranks(part);
@@ -129,13 +119,13 @@ impl<'a> Draft<'a> {
             let outline = KeysetOutline {
                 domains: &keyset.domains(key_count, &pools),
                 row_count: u32::try_from(uses.rows)
-                    .map_err(|_| chronoxide_format::write::BuildError::TooMany { what: "rows", limit: u32::MAX })?,
+                    .map_err(|_| BuildError::TooMany { what: "rows", limit: u32::MAX })?,
                 ranges: &ranges,
                 series_count: uses.series,
                 fingerprint: uses.fingerprint,
             };
             let (_, packer) = builder.push_keyset_outline(&outline)?;
-            keysets.push(KeysetWriter { packer, through });
+            keysets.push(KeysetWriter { packer, parts: keyset.parts });
         }
         let prepared = builder.prepare(meta)?;
         let rows = RowsToWrite { merging, rows, contents, used, maps, keysets };
@@ -187,18 +177,16 @@ impl<'a> Draft<'a> {
 
 fn renumber<'a>(
     used: &'a Used,
-    prefix: impl Iterator<Item = Part>,
-    list: Option<Part>,
-    through: &[Option<usize>],
-    maps: &'a [Vec<u32>],
+    choice: &KeysetPlan,
+    parts: &[Part],
+    maps: &'a BTreeMap<usize, Vec<u32>>,
 ) -> Vec<Renumber<'a>> {
-    let column = |(part, through): (Part, &Option<usize>)| match through {
-        Some(map) => Renumber::Mapped(used.ranks(part), &maps[*map]),
-        None => Renumber::Ranks(used.ranks(part)),
+    let column = |(&part, output): (&Part, &Part)| match output {
+        Part::Table(table) if maps.contains_key(table) => Renumber::Mapped(used.ranks(part), &maps[table]),
+        _ => Renumber::Ranks(used.ranks(part)),
     };
-    let mut columns: Vec<Renumber<'a>> = prefix.zip(through).map(column).collect();
-    columns.extend(list.map(|part| Renumber::Lists(used.list_ranks(part))));
-    columns
+    let lists = choice.list.map(|part| Renumber::Lists(used.list_ranks(part)));
+    choice.prefix.iter().zip(parts).map(column).chain(lists).collect()
 }
 
 /// Packed rows of a chunk, and the number of series of each row if the keyset has lists.
@@ -208,7 +196,7 @@ struct Written {
 }
 
 impl RowsToWrite<'_> {
-    fn write(&self, sink: &mut chronoxide_format::write::RowSink<'_>) -> io::Result<()> {
+    fn write(&self, sink: &mut RowSink<'_>) -> io::Result<()> {
         let numbers: BTreeMap<usize, usize> = self.rows.keysets.keys().copied().zip(0..).collect();
         let (mut open, mut anchors, mut series_before, mut rows_before) = (None, Vec::new(), 0_u32, 0_u32);
         for group in batches(&self.rows.chunks, GROUP_ROWS, |chunk| chunk.rows.into()) {
@@ -255,7 +243,7 @@ impl RowsToWrite<'_> {
             }
             None => Vec::new(),
         };
-        let columns = renumber(&self.used, choice.prefix.iter().copied(), choice.list, &writer.through, &self.maps);
+        let columns = renumber(&self.used, choice, &writer.parts, &self.maps);
         for row in codes.chunks_exact_mut(width) {
             for (code, column) in row.iter_mut().zip(&columns) {
                 *code = column.get(*code);

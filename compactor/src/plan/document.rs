@@ -187,19 +187,18 @@ impl Plan {
     /// # Errors
     /// [`PlanError::Document`] if it is not a plan of this version, or its id does not follow from its content.
     pub fn parse(json: &[u8]) -> Result<Self, PlanError> {
-        let refused = |reason: String| PlanError::Document { reason };
+        let refused = |error: serde_json::Error| PlanError::Document { reason: error.to_string() };
         #[derive(Deserialize)]
         struct VersionOnly {
             chronoxide_plan: u32,
         }
-        let begun: VersionOnly = serde_json::from_slice(json).map_err(|error| refused(error.to_string()))?;
+        let begun: VersionOnly = serde_json::from_slice(json).map_err(refused)?;
         if begun.chronoxide_plan != VERSION {
             return Err(PlanError::Version { version: begun.chronoxide_plan });
         }
-        let plan: Self = serde_json::from_slice(json).map_err(|error| refused(error.to_string()))?;
-        if plan.id != plan.derived_id() {
-            return Err(refused("the plan was changed: its id does not match its content".to_owned()));
-        }
+        let plan: Self = serde_json::from_slice(json).map_err(refused)?;
+        let reason = || "the plan was changed: its id does not match its content".to_owned();
+        refuse_if(plan.id != plan.derived_id(), reason)?;
         plan.check_keys()?;
         plan.check_structure()?;
         Ok(plan)
@@ -208,18 +207,12 @@ impl Plan {
     /// Refuses keys that lead out of the location. A plan may come from anywhere.
     pub(super) fn check_keys(&self) -> Result<(), PlanError> {
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
-        let refused = |key: &str| Err(PlanError::Document { reason: format!("{key:?} is not a key of the location") });
-        if let Some(input) = self.input_blocks().find(|input| !is_plain(&input.key)) {
-            return refused(&input.key);
-        }
+        let check = |key: &str, is_key: bool| refuse_if(!is_key, || format!("{key:?} is not a key of the location"));
+        self.input_blocks().try_for_each(|input| check(&input.key, is_plain(&input.key)))?;
         for job in &self.jobs {
-            if !is_plain(&job.id) {
-                return refused(&job.id);
-            }
+            check(&job.id, is_plain(&job.id))?;
             for (number, output) in job.outputs.iter().enumerate() {
-                if *output != format!("jobs/{}/{number}.cx", job.id) {
-                    return refused(output);
-                }
+                check(output, *output == format!("jobs/{}/{number}.cx", job.id))?;
             }
         }
         Ok(())
@@ -227,32 +220,27 @@ impl Plan {
 
     /// Refuses a plan whose jobs do not read each input once, or whose merges do not publish all that was read.
     fn check_structure(&self) -> Result<(), PlanError> {
-        let refused = |reason: String| Err(PlanError::Document { reason });
+        let text = |reason: &'static str| move || reason.to_owned();
         let ids: BTreeSet<&str> = self.jobs.iter().map(|job| job.id.as_str()).collect();
         let is_numbered = (0..).zip(&self.jobs).all(|(number, job)| job.index == number);
-        if ids.len() != self.jobs.len() || !is_numbered || !self.jobs.is_sorted_by_key(|job| job.stage) {
-            return refused("the jobs are not numbered in the order of their stages, or two have one name".to_owned());
-        }
-        if self.merges.iter().any(|merge| merge.outputs.get() > MAX_SHARDS) {
-            return refused(format!("a merge has more than {MAX_SHARDS} outputs"));
-        }
+        let is_ordered = ids.len() == self.jobs.len() && is_numbered && self.jobs.is_sorted_by_key(|job| job.stage);
+        refuse_if(!is_ordered, text("the jobs are not numbered in the order of their stages, or two have one name"))?;
+        let is_large = self.merges.iter().any(|merge| merge.outputs.get() > MAX_SHARDS);
+        refuse_if(is_large, || format!("a merge has more than {MAX_SHARDS} outputs"))?;
         let merges: BTreeSet<&str> = self.merges.iter().map(|merge| merge.id.as_str()).collect();
-        if merges.len() != self.merges.len() {
-            return refused("two merges have one name".to_owned());
-        }
-        if let Some(job) = self.jobs.iter().find(|job| !merges.contains(job.merge.as_str())) {
-            return refused(format!("job {} has no merge", job.id));
+        refuse_if(merges.len() != self.merges.len(), text("two merges have one name"))?;
+        for job in &self.jobs {
+            refuse_if(!merges.contains(job.merge.as_str()), || format!("job {} has no merge", job.id))?;
         }
         let (blocks, keys): (BTreeSet<BlockId>, BTreeSet<&str>) =
             self.input_blocks().map(|input| (input.id, input.key.as_str())).unzip();
         let count = self.input_blocks().count();
-        if blocks.len() != count || keys.len() != count {
-            return refused("two jobs read one block".to_owned());
+        refuse_if(blocks.len() != count || keys.len() != count, text("two jobs read one block"))?;
+        for merge in &self.merges {
+            let reason = || format!("the jobs of merge {} do not make its outputs of its inputs", merge.id);
+            refuse_if(!self.is_whole(merge), reason)?;
         }
-        match self.merges.iter().find(|merge| !self.is_whole(merge)) {
-            Some(merge) => refused(format!("the jobs of merge {} do not make its outputs of its inputs", merge.id)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Returns true if the jobs of a merge read its parents, and its last jobs everything that the first ones write.
@@ -341,6 +329,11 @@ impl Plan {
         }
         Ok(options)
     }
+}
+
+/// Refuses a document.
+fn refuse_if(is_refused: bool, reason: impl FnOnce() -> String) -> Result<(), PlanError> {
+    if is_refused { Err(PlanError::Document { reason: reason() }) } else { Ok(()) }
 }
 
 impl PlanOptions {

@@ -223,15 +223,16 @@ impl Plan {
         };
         let read =
             |group: &[&Listed]| group.iter().map(|block| JobInput::Block(StoredBlock::from_listed(block))).collect();
-        if let [group] = &groups[..] {
-            let (series, memory) = (Splitter::series(group), splitter.memory(group).job(splitter.options.replan));
-            self.jobs.push(job(merge.clone(), 1, read(group), shards.get(), series, memory));
-            return Ok(());
-        }
-        let splits: Vec<String> = (1..=groups.len()).map(|number| format!("{merge}-split-{number}")).collect();
+        let splits: Vec<String> = match groups.len() {
+            1 => vec![merge.clone()],
+            count => (1..=count).map(|number| format!("{merge}-split-{number}")).collect(),
+        };
         for (id, group) in splits.iter().zip(&groups) {
             let (series, memory) = (Splitter::series(group), splitter.memory(group).job(splitter.options.replan));
             self.jobs.push(job(id.clone(), 1, read(group), shards.get(), series, memory));
+        }
+        if splits.len() == 1 {
+            return Ok(());
         }
         let memory = splitter.memory(blocks).shard(shards.get(), splitter.options.replan);
         for output in 0..shards.get() {
