@@ -19,7 +19,7 @@ use crate::merge::{Fate, KeysetSource, MergeContext, MergedPool, PoolReader, Tra
 use crate::output::{Chunk, OutputRows};
 use crate::progress::{Phase, Watch};
 
-/// Number of rows of an input that are read at a time.
+/// Number of rows of an input that are read at a time, so that their codes take little beside the targets.
 const ROWS_AT_ONCE: usize = 1 << 12;
 
 /// A published output in which series are looked up.
@@ -209,6 +209,7 @@ impl<'a> Placed<'a> {
         });
         read.in_input(source.input)?;
         let row = |place: u32| &rows[place as usize * width..(place as usize + 1) * width];
+        // The walk goes forward only, so that rows are looked up in the order of the outputs.
         let mut order: Vec<u32> = (0..kept.len() as u32).collect();
         order.par_sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
         let mut numbers: Vec<Option<u64>> = vec![None; series_count];

@@ -42,6 +42,7 @@ pub(crate) fn run<E: From<CompactError>>(
     let Request { inputs, options, .. } = request;
     let mut summary = Summary::default();
     let watch = &Watch::new(request.observer);
+    // From the cheapest check to the dearest: options, catalogues, then every byte of the inputs.
     check_options(options)?;
     let started = Instant::now();
     let (Estimate { planning, fixed, .. }, verified) =
@@ -115,6 +116,7 @@ pub(crate) fn run<E: From<CompactError>>(
     summary.count(&merged, verified.series_count);
     summary.optional_sections_left_out = inputs.iter().flat_map(BlockView::unknown_sections).count();
     summary.unmatched = unmatched(options, &filter, &vocabulary);
+    // Before the first output is written, so that damage never gets a fresh checksum.
     verified.balance(&merged.outputs, &merged.tally, &summary)?;
     let Some(publish) = publish else { return Ok(summary) };
     memory::check(fixed.saturating_add(of_tables + memory::lists(&lists)), options)?;

@@ -20,9 +20,11 @@ use super::vocabulary::Vocabulary;
 use crate::CompactError;
 use crate::error::InInput;
 
-/// Approximate maximum number of rows of all sources in a piece.
+/// Approximate maximum number of rows of all sources in a piece. Fewer would make more cuts than there is work for
+/// threads; more would leave the largest keyset to one thread at the end.
 const PIECE_ROWS: usize = 1 << 14;
-/// Maximum number of rows of a source per sampled row; samples decide where to cut.
+/// Maximum number of rows of a source per sampled row; samples decide where to cut. A piece is this much too large per
+/// source at most.
 const MAX_SAMPLED_ROWS: usize = 1 << 11;
 /// Approximate maximum number of samples of a keyset. Keysets with more than 2^27 rows have more.
 const MAX_SAMPLES: usize = 1 << 16;
@@ -138,7 +140,7 @@ impl<'a> MergeContext<'a> {
                 continue;
             }
             let mut run = source.read(rows.clone())?;
-            // The filter has seen rows that were translated.
+            // Rows that were translated have been filtered: as labels, before they were rewritten.
             if matches!(source, SortedSource::Stored { .. }) && !self.filter.keeps_all() {
                 run = self.filtered(keyset, run, &mut tally);
             }

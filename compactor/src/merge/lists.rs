@@ -163,6 +163,7 @@ impl MergedPool<'_> {
             let (list, overlap) = store.0.unions[set as usize];
             return (list, overlap.and(repeated));
         }
+        // Most of the time goes here, with the lock for reading only: other threads unite other lists.
         let (members, common) = united(lists.iter().flat_map(|&list| store.list(list).iter()).collect());
         drop(store);
         let sum = common.iter().map(|&member| self.rows[member as usize]).sum();

@@ -1,19 +1,25 @@
 //! Merges inputs in this order: symbols, dictionaries, shared tables, lists, and the rows of each keyset.
 //!
+//! Modules refer only to those above them.
+//!
 //! | module | what it does |
 //! |---|---|
+//! | `inputs` | opens tables of inputs, and names the domains of their columns |
 //! | `symbols` | merges arenas |
 //! | `vocabulary` | merges keys and dictionaries |
+//! | `changes` | keys that are dropped or renamed |
+//! | `parts` | values by part of a plan |
+//! | `tally` | counts and fingerprint sums of series that do not reach the outputs |
+//! | `label_rows` | rows of inputs' tables as labels |
 //! | `plans` | finds the keysets of the outputs, and chooses their plan |
-//! | `sample` | samples rows of the inputs, to learn a plan from |
 //! | `tables` | merges shared tables |
-//! | `lists` | merges lists |
 //! | `filter` | evaluates selectors |
-//! | `translate` | translates series that are factored differently, or rewritten |
+//! | `lists` | merges lists |
 //! | `rows` | unites sorted rows |
 //! | `sharding` | spreads merged rows over shards and outputs |
+//! | `translate` | translates series that are factored differently, or rewritten |
+//! | `sample` | samples rows of the inputs, to learn a plan from |
 //! | `keysets` | cuts keysets into pieces and merges them |
-//! | `tally` | counts and fingerprint sums of series that do not reach the outputs |
 
 mod changes;
 mod filter;

@@ -202,8 +202,8 @@ impl MergedTables {
         Ok((MergedTable { rows, fingerprints, columns: table_columns }, maps))
     }
 
-    /// Returns the rows of an input's table in the codes of the outputs; `None` if the table is a map and none is wanted,
-    /// or the other way round.
+    /// Returns the rows of an input's map, or of a table of several columns, in the codes of the outputs; `None` if the
+    /// table is not of this kind.
     fn translated(
         &self,
         context: InputContext<'_>,
