@@ -1,4 +1,4 @@
-//! Answers about the series of one block: their values and counts, labels and groups, columns, pages and order.
+//! Answers about the series of one block: their values and counts, labels and groups, pages and order.
 //!
 //! | module | content |
 //! |---|---|
@@ -6,11 +6,9 @@
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
 //! | `pages` | [`Pages`]: selected series in parts of bounded memory |
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
-//! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
 //! | `project` | [`Projection`], [`Groups`], [`SeriesProducts`], [`TextBytes`] and fingerprints: labels of many series, on codes |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
 
-mod columns;
 mod find;
 mod find_many;
 mod label_order;
@@ -19,7 +17,6 @@ mod pages;
 pub(crate) mod project;
 mod tally;
 
-pub use columns::{CodeColumn, CodeCounts, ColumnReader};
 pub use find_many::FindManyError;
 pub use label_order::LabelOrder;
 pub use pages::Pages;

@@ -8,7 +8,9 @@
 //! | `searcher` | [`Searcher`]: a block, its index, and the limits of queries |
 //! | `lists` | the lists that rows end in, and the series of each row |
 //! | `path` | the way from a row to the value of one label |
+//! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
 
+mod columns;
 pub(crate) mod index;
 pub(crate) mod lists;
 pub(crate) mod path;
@@ -16,5 +18,6 @@ pub(crate) mod row_set;
 pub(crate) mod scan;
 mod searcher;
 
+pub use columns::{CodeColumn, CodeCounts, ColumnReader};
 pub use index::Index;
 pub use searcher::Searcher;

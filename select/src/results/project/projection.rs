@@ -1,11 +1,10 @@
 //! [`Projection`]: codes and values of a few labels of many series.
 
-use chronoxide_format::view::{BlockView, Keyset};
+use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, SeriesRef};
 
 use crate::rows::lists::Cursor;
 use crate::rows::path::Source;
-use crate::rows::scan::first_not_before;
 use crate::{Searcher, SelectError};
 
 /// Series between two checks of the limits.
@@ -142,7 +141,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
             if series >= end {
                 passed += 1;
                 if passed > NEAR_KEYSETS {
-                    *next = self.first_keyset_behind(series, *next)?;
+                    *next = self.index.keyset_from(SeriesRef(series)).max(*next);
                 }
                 continue;
             }
@@ -154,14 +153,6 @@ impl<'a, 'data> Searcher<'a, 'data> {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the first keyset from `from` on that ends behind a series, by binary search.
-    pub(crate) fn first_keyset_behind(&self, series: u32, from: u32) -> Result<u32, SelectError> {
-        let ends_before = |keyset: Keyset<'_, '_>| keyset.first().0.saturating_add(keyset.series_count()) <= series;
-        first_not_before(from..self.view.keyset_count(), |number| {
-            Ok(self.view.keyset(number)?.is_some_and(ends_before))
-        })
     }
 }
 

@@ -145,7 +145,7 @@ impl ColumnReader {
                 return Ok(Some(keyset));
             }
         }
-        let number = searcher.first_keyset_behind(series, 0)?;
+        let number = searcher.index.keyset_from(SeriesRef(series));
         self.open(number);
         Ok(searcher.view.keyset(number)?.filter(has))
     }
