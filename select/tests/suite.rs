@@ -1,6 +1,7 @@
 //! Tests that share a program: see CONTRIBUTING.md.
 
 mod examples;
+mod postings;
 mod prometheus;
 mod prometheus_matchers;
 mod select;

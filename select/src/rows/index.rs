@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::layout::{MAX_DEPTH, MAX_LABELS};
@@ -10,6 +11,7 @@ use chronoxide_format::{Error, KeyId, Rule, SeriesRef, TableId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::SelectError;
+use crate::rows::postings::PostingsOfKeys;
 
 /// Labels that keysets may have, beside [`LABELS_PER_BYTE`] per byte of the block. A keyset with a thousand labels can
 /// take a few bytes: without a limit, a forged block could make the index take much memory.
@@ -24,8 +26,12 @@ const MAX_SHORT_MAP: u32 = 256;
 ///
 /// A block stores keys per keyset. A query asks the other way round: which keysets have this key? The index is made
 /// from the catalogue, the names of keys and the rows of short maps. It takes 8 bytes per key of each keyset and inner
-/// table, some 35 per keyset, and nothing per series. It borrows nothing, so that it can be kept beside the block. An
-/// index of another block gives wrong results or errors.
+/// table, some 35 per keyset, and at first nothing per series. It borrows nothing, so that it can be kept beside the
+/// block. An index of another block gives wrong results or errors.
+///
+/// When some queries asked for single values of a key, the series of each of its values are listed, which takes 10 to
+/// 30 ns per series once, and 0.05 to 1.2 bytes per series. The lists of all keys take at most as many bytes as the
+/// block. Threads, and clones of the index, share them.
 #[derive(Clone, Debug)]
 pub struct Index {
     /// First use of each key, and the end of all uses.
@@ -49,6 +55,7 @@ pub struct Index {
     /// Keys by name.
     names: HashTable<KeyId>,
     hasher: DefaultHashBuilder,
+    postings: Arc<PostingsOfKeys>,
     /// Number of the first table that is not a dictionary.
     key_count: u32,
     /// Number of the first keyset table.
@@ -230,6 +237,7 @@ impl Index {
             series_ends,
             names,
             hasher,
+            postings: Arc::new(PostingsOfKeys::new(key_count, view.bytes().len())),
             key_count,
             first_keyset,
         })
@@ -265,6 +273,11 @@ impl Index {
         let end = *self.map_ends.get(inner)?;
         let start = inner.checked_sub(1).map_or(0, |before| self.map_ends[before]);
         (start < end).then(|| &self.map_codes[start as usize..end as usize])
+    }
+
+    /// Returns the postings of keys.
+    pub(crate) fn postings(&self) -> &PostingsOfKeys {
+        &self.postings
     }
 
     /// Returns the uses of a key, in the order of tables.
@@ -381,6 +394,11 @@ impl Index {
         keyset.checked_sub(1).and_then(|before| self.series_ends.get(before)).copied().unwrap_or_default().min(end)..end
     }
 
+    /// Returns the number of series.
+    pub(crate) fn series_count(&self) -> u32 {
+        self.series_ends.last().copied().unwrap_or_default()
+    }
+
     /// Returns the first keyset with a series from `series` on.
     pub(crate) fn keyset_from(&self, series: SeriesRef) -> u32 {
         self.series_ends.partition_point(|&end| end <= series.0) as u32
@@ -396,7 +414,7 @@ impl Index {
         table < self.key_count
     }
 
-    /// Returns the bytes of memory that the index takes.
+    /// Returns the bytes of memory that the index takes, with the lists that queries led to.
     #[must_use]
     pub fn allocated(&self) -> usize {
         self.starts.capacity() * size_of::<u32>()
@@ -407,6 +425,7 @@ impl Index {
             + self.names.allocation_size()
             + (self.map_codes.capacity() + self.map_ends.capacity() + self.user_starts.capacity()) * size_of::<u32>()
             + self.series_ends.capacity() * size_of::<u32>()
+            + self.postings.allocated()
     }
 }
 

@@ -4,16 +4,18 @@
 //! |---|---|
 //! | `scan` | codes of columns, read in batches, and binary searches |
 //! | `row_set` | rows of a table whose code is in a set |
+//! | `postings` | the series of single values, made in memory when enough queries ask for them |
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`]: a block, its index, and the limits of queries |
 //! | `lists` | the lists that rows end in, and the series of each row |
 //! | `path` | the way from a row to the value of one label |
-//! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
+//! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs; postings are made from them |
 
 mod columns;
 pub(crate) mod index;
 pub(crate) mod lists;
 pub(crate) mod path;
+pub(crate) mod postings;
 pub(crate) mod row_set;
 pub(crate) mod scan;
 mod searcher;

@@ -3,6 +3,7 @@
 mod cache;
 mod code_column;
 mod code_counts;
+mod post;
 mod reader;
 
 pub use code_column::CodeColumn;

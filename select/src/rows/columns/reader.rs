@@ -108,7 +108,7 @@ impl ColumnReader {
         }
     }
 
-    fn read_into(
+    pub(super) fn read_into(
         &mut self,
         searcher: &Searcher<'_, '_>,
         series: Range<SeriesRef>,
