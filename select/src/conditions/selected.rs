@@ -8,7 +8,7 @@ use chronoxide_format::view::{BlockView, Keyset};
 
 use crate::conditions::collector::Collector;
 use crate::conditions::selected_members::SelectedMembers;
-use crate::rows::lists::{Lists, SeriesCounter};
+use crate::rows::lists::{Cursor, Lists};
 use crate::rows::scan::each_batch;
 use crate::{Index, Limits, Ranges, SelectError};
 
@@ -80,9 +80,8 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
         if self.is_whole() {
             return Ok(self.keyset.series_count().into());
         }
-        let Some(lists) = Lists::open(&self.keyset)? else { return Ok(self.rows.count().into()) };
         let mut count = 0_u64;
-        if let Some(members) = &self.members {
+        if let (Some(members), Some(lists)) = (&self.members, Lists::open(&self.keyset)?) {
             for rows in self.rows.as_slice() {
                 self.for_each_batch(&lists, rows, limits, |batch| {
                     members.for_each(&lists.pool, batch, |places| {
@@ -92,10 +91,10 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
                 })?;
             }
         } else {
-            let mut counter = SeriesCounter::new(&self.keyset, &lists);
+            let mut cursor = Cursor::new(self.keyset)?;
             for rows in self.rows.as_slice() {
-                let before = counter.move_to(rows.start)?;
-                count += u64::from(counter.move_to(rows.end)?.saturating_sub(before));
+                let before = cursor.move_to_row(rows.start)?;
+                count += u64::from(cursor.move_to_row(rows.end)?.saturating_sub(before));
             }
         }
         Ok(count)
@@ -111,19 +110,16 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
         if self.is_whole() {
             return push(0, self.keyset.series_count());
         }
-        let Some(lists) = Lists::open(&self.keyset)? else {
-            return self.rows.as_slice().iter().try_for_each(|rows| push(rows.start, rows.end));
-        };
-        let mut counter = SeriesCounter::new(&self.keyset, &lists);
-        let Some(members) = &self.members else {
+        let mut cursor = Cursor::new(self.keyset)?;
+        let (Some(members), Some(lists)) = (&self.members, cursor.lists) else {
             for rows in self.rows.as_slice() {
-                let before = counter.move_to(rows.start)?;
-                push(before, counter.move_to(rows.end)?)?;
+                let before = cursor.move_to_row(rows.start)?;
+                push(before, cursor.move_to_row(rows.end)?)?;
             }
             return Ok(());
         };
         for rows in self.rows.as_slice() {
-            let mut before = counter.move_to(rows.start)?;
+            let mut before = cursor.move_to_row(rows.start)?;
             let mut row = rows.start;
             while row < rows.end && !refs.is_full() {
                 let batch = row..rows.end.min(row.saturating_add(ROWS_BETWEEN_CHECKS));
@@ -139,7 +135,7 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
                     })
                 })?;
             }
-            counter.pass_to(rows.end, before);
+            cursor.pass_to(rows.end, before);
         }
         Ok(())
     }

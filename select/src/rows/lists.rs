@@ -1,5 +1,4 @@
-//! [`Lists`]: the lists that the rows of a keyset end in, and [`SeriesCounter`] and [`Cursor`], which pass over
-//! these rows.
+//! [`Lists`]: the lists that the rows of a keyset end in, and [`Cursor`], which passes over these rows.
 
 use chronoxide_format::view::{Column, Keyset, Pool};
 
@@ -7,9 +6,11 @@ use crate::SelectError;
 
 /// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
 const NEAR_ROWS: u32 = 12;
+/// Maximum number of series to step over row by row. The rows of farther series are searched.
+const NEAR_SERIES: u32 = 256;
 
 /// The column of lists of a keyset, and their pool.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists<'data, 'view> {
     pub column: Column,
     pub pool: Pool<'data, 'view>,
@@ -24,52 +25,12 @@ impl<'data, 'view> Lists<'data, 'view> {
     }
 }
 
-/// A row of a keyset, and the number of series before it.
-pub(crate) struct SeriesCounter<'a, 'data, 'view> {
-    keyset: &'a Keyset<'data, 'view>,
-    lists: &'a Lists<'data, 'view>,
-    row: u32,
-    before: u32,
-}
-
-impl<'a, 'data, 'view> SeriesCounter<'a, 'data, 'view> {
-    pub(crate) fn new(keyset: &'a Keyset<'data, 'view>, lists: &'a Lists<'data, 'view>) -> Self {
-        Self { keyset, lists, row: 0, before: 0 }
-    }
-
-    /// Moves forward to `row`, or to the end, and returns the number of series before it.
-    pub(crate) fn move_to(&mut self, row: u32) -> Result<u32, SelectError> {
-        if row > self.row.saturating_add(NEAR_ROWS) {
-            self.before = match row < self.keyset.table().row_count() {
-                true => self.keyset.series_before(row)?,
-                false => self.keyset.series_count(),
-            };
-            self.row = row;
-        }
-        while self.row < row {
-            let list = self.keyset.table().code(self.row, &self.lists.column)?;
-            self.pass(self.lists.pool.list_len(list)?);
-        }
-        Ok(self.before)
-    }
-
-    /// Sets the row, and the number of series before it, which the caller has counted.
-    pub(crate) fn pass_to(&mut self, row: u32, before: u32) {
-        (self.row, self.before) = (row, before);
-    }
-
-    /// Moves past the current row, whose list has `len` members.
-    fn pass(&mut self, len: u32) {
-        self.row += 1;
-        self.before = self.before.saturating_add(len);
-    }
-}
-
-/// The rows of a keyset and the places of their lists, passed in order.
+/// The rows of a keyset, passed in order, with the number of series before the row. Steps over near rows, whose lists
+/// are short to read, and searches for far ones.
 #[derive(Debug)]
 pub(crate) struct Cursor<'data, 'view> {
     keyset: Keyset<'data, 'view>,
-    lists: Option<Lists<'data, 'view>>,
+    pub lists: Option<Lists<'data, 'view>>,
     pub row: u32,
     /// Number of series of the keyset before the row.
     pub before: u32,
@@ -79,17 +40,13 @@ pub(crate) struct Cursor<'data, 'view> {
     pub list: Option<u32>,
 }
 
-/// Series that are passed row by row; over more, the row is searched.
-const NEAR_SERIES: u32 = 256;
-
 impl<'data, 'view> Cursor<'data, 'view> {
     pub(crate) fn new(keyset: Keyset<'data, 'view>) -> Result<Self, SelectError> {
         let lists = Lists::open(&keyset)?;
         Ok(Self { keyset, lists, row: 0, before: 0, len: 0, list: None })
     }
 
-    /// Moves to the row that has series `place` of the keyset, which must not be before the row. Returns false if
-    /// there is no such row.
+    /// Moves to the row that has series `place` of the keyset. Returns false if there is no such row.
     #[inline]
     pub(crate) fn move_to(&mut self, place: u32) -> Result<bool, SelectError> {
         if self.len > 0 && place.wrapping_sub(self.before) < self.len {
@@ -103,25 +60,51 @@ impl<'data, 'view> Cursor<'data, 'view> {
             (self.row, self.before, self.len) = (place, place, 1);
             return Ok(place < self.keyset.series_count());
         }
-        if place.saturating_sub(self.before) > NEAR_SERIES {
+        // Places before the row are far, too.
+        if place.wrapping_sub(self.before) > NEAR_SERIES {
             let (row, in_list) = self.keyset.locate(place)?;
-            (self.row, self.before) = (row, place - in_list);
-            return self.read_row();
+            self.pass_to(row, place - in_list);
         }
-        if self.len == 0 && !self.read_row()? {
-            return Ok(false);
-        }
-        while place.wrapping_sub(self.before) >= self.len {
-            self.row += 1;
-            self.before = self.before.saturating_add(self.len);
-            if !self.read_row()? {
+        loop {
+            if self.len == 0 && !self.read_row()? {
                 return Ok(false);
             }
+            if place.wrapping_sub(self.before) < self.len {
+                return Ok(true);
+            }
+            self.pass();
         }
-        Ok(true)
     }
 
-    /// Reads the list of the current row.
+    /// Moves forward to a row, or to the end, and returns the number of series before it.
+    pub(crate) fn move_to_row(&mut self, row: u32) -> Result<u32, SelectError> {
+        if self.lists.is_none() {
+            self.pass_to(row, row);
+        } else if row > self.row.saturating_add(NEAR_ROWS) {
+            let before = match row < self.keyset.table().row_count() {
+                true => self.keyset.series_before(row)?,
+                false => self.keyset.series_count(),
+            };
+            self.pass_to(row, before);
+        }
+        while self.row < row {
+            self.read_row()?;
+            self.pass();
+        }
+        Ok(self.before)
+    }
+
+    /// Sets the row, and the number of series before it, which the caller has counted.
+    pub(crate) fn pass_to(&mut self, row: u32, before: u32) {
+        (self.row, self.before, self.len) = (row, before, 0);
+    }
+
+    /// Moves to the next row.
+    fn pass(&mut self) {
+        self.pass_to(self.row + 1, self.before.saturating_add(self.len));
+    }
+
+    /// Reads the list of the current row. Returns false if it is empty, which only a damaged block has.
     fn read_row(&mut self) -> Result<bool, SelectError> {
         let Some(lists) = &self.lists else { return Ok(false) };
         let list = self.keyset.table().code(self.row, &lists.column)?;

@@ -11,7 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
 use super::spans::{for_each_keyset, room_for};
-use crate::rows::lists::{Cursor, Lists, SeriesCounter};
+use crate::rows::lists::Cursor;
 use crate::rows::path::Source;
 use crate::rows::scan::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
@@ -348,15 +348,13 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         ids: &[LabelsetId],
         first_row: u32,
     ) -> Result<(), SelectError> {
-        let lists = Lists::open(&own.keyset)?;
-        let mut walk = lists.as_ref().map(|lists| SeriesCounter::new(&own.keyset, lists));
-        let mut series_before = |row| walk.as_mut().map_or(Ok(row), |walk| walk.move_to(row));
+        let mut cursor = Cursor::new(own.keyset)?;
         let mut ranges = places.as_slice().iter().cloned().peekable();
         let mut row = first_row;
         // Rows with equal labels are passed together.
         for same in ids.chunk_by(|left, right| left == right) {
             let (Some(&id), len) = (same.first(), same.len() as u32) else { continue };
-            let end = series_before(row.saturating_add(len))?;
+            let end = cursor.move_to_row(row.saturating_add(len))?;
             let mut group = None;
             while let Some(range) = ranges.peek_mut().filter(|range| range.start < end) {
                 let group = match group {

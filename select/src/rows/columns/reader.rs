@@ -8,13 +8,11 @@ use chronoxide_format::{KeyId, Rule, SeriesRef};
 use super::cache::Cache;
 use super::{CodeColumn, CodeCounts, CodeSink};
 use crate::rows::index::{IndexedColumn, damaged_row};
-use crate::rows::lists::Lists;
+use crate::rows::lists::{Cursor, Lists};
 use crate::{Searcher, SelectError};
 
 /// Rows whose lists are read at once.
 const ROWS_PER_READ: u32 = 256;
-/// Series that are walked over, row by row, to the next range. Farther ones are searched.
-const NEAR_SERIES: u32 = 256;
 
 /// Reads columns of value codes of ranges of series of one block.
 ///
@@ -176,14 +174,13 @@ impl ColumnReader {
             return Ok(());
         }
         let table = keyset.table();
-        let lists = Lists::open(keyset)?;
-        let is_member = |indexed: &IndexedColumn| lists.is_some() && indexed.number + 1 == table.column_count();
-        let rows = match &lists {
-            None => places.clone(),
-            Some(lists) => {
-                let has_members = indexed.iter().flatten().any(is_member);
-                self.read_runs(keyset, lists, places.clone(), has_members)?
-            }
+        let has_lists = keyset.pool().is_some();
+        let is_member = |indexed: &IndexedColumn| has_lists && indexed.number + 1 == table.column_count();
+        let rows = if has_lists {
+            let has_members = indexed.iter().flatten().any(is_member);
+            self.read_runs(keyset, places.clone(), has_members)?
+        } else {
+            places.clone()
         };
         let Buffers { indexed, runs, codes, members, .. } = &mut self.buffers;
         for ((key, indexed), sink) in keys.iter().zip(&*indexed).zip(sinks) {
@@ -202,7 +199,7 @@ impl ColumnReader {
             codes.resize(rows.len(), 0);
             table.read_column(rows.clone(), &stored, codes)?;
             self.cache.map_rows(searcher, *key, indexed.domain, codes)?;
-            if lists.is_some() {
+            if has_lists {
                 sink.push_runs(runs, codes);
             } else {
                 sink.push_codes(codes);
@@ -216,34 +213,26 @@ impl ColumnReader {
     fn read_runs<'a, 'data>(
         &mut self,
         keyset: &Keyset<'data, 'a>,
-        lists: &Lists<'data, 'a>,
         places: Range<u32>,
         has_members: bool,
     ) -> Result<Range<u32>, SelectError> {
+        let mut cursor = Cursor::new(*keyset)?;
+        let (row, before) = self.row;
+        cursor.pass_to(row, before);
+        cursor.move_to(places.start)?;
+        let Cursor { mut row, before, lists, .. } = cursor;
+        let Some(Lists { column, pool }) = &lists else { return Ok(places) };
         let Buffers { runs, numbers, members, .. } = &mut self.buffers;
         runs.clear();
         numbers.clear();
         members.clear();
-        let (table, pool) = (keyset.table(), &lists.pool);
+        let table = keyset.table();
         let damaged = |rule| SelectError::from(damaged_row(rule, table.id().0));
         let lens = self.cache.list_lens(pool, table.row_count().min(places.end - places.start))?;
         let len_of = |number: u32| match &lens {
             Some(lens) => lens.get(number as usize).copied().ok_or_else(|| damaged(Rule::ColumnCode)),
             None => Ok(pool.list_len(number)?),
         };
-
-        let (mut row, mut before) = self.row;
-        if places.start < before || places.start - before > NEAR_SERIES {
-            let (found, in_list) = keyset.locate(places.start)?;
-            (row, before) = (found, places.start - in_list);
-        }
-        loop {
-            let end = before.saturating_add(len_of(table.code(row, &lists.column)?)?);
-            if end > places.start {
-                break;
-            }
-            (row, before) = (row + 1, end);
-        }
 
         let first_row = row;
         let mut end = before;
@@ -252,7 +241,7 @@ impl ColumnReader {
             let known = numbers.len();
             numbers.resize(known + read.len(), 0);
             let new = numbers.get_mut(known..).unwrap_or_default();
-            table.read_column(read, &lists.column, new)?;
+            table.read_column(read, column, new)?;
             for &number in &*new {
                 let len = len_of(number)?;
                 runs.push(len);
