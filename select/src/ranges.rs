@@ -102,7 +102,22 @@ impl Ranges {
     /// Returns the numbers that are in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.merge(other, |left, right| left && right)
+        Self::common(self.ranges.iter().cloned(), other.ranges.iter().cloned())
+    }
+
+    /// Returns the numbers that are in ranges of both iterators, each in order. One pass over both, without the ends
+    /// that [`Self::merge`] walks over for the other operations.
+    pub(crate) fn common(
+        mut left: impl Iterator<Item = Range<u32>>,
+        mut right: impl Iterator<Item = Range<u32>>,
+    ) -> Self {
+        let mut common = Self::default();
+        let (mut next_left, mut next_right) = (left.next(), right.next());
+        while let (Some(a), Some(b)) = (&next_left, &next_right) {
+            common.push(a.start.max(b.start)..a.end.min(b.end));
+            if a.end <= b.end { next_left = left.next() } else { next_right = right.next() }
+        }
+        common
     }
 
     /// Returns the numbers of this set that are not in the other.

@@ -52,11 +52,6 @@ impl<'l> Collector<'l> {
         Ok(())
     }
 
-    /// Appends refs until the collector is full.
-    pub(crate) fn push_all(&mut self, refs: &Ranges) -> Result<(), SelectError> {
-        refs.as_slice().iter().try_for_each(|range| self.push(range.clone()))
-    }
-
     #[cold]
     fn grow(&mut self) -> Result<(), SelectError> {
         let len = self.refs.as_slice().len() as u64;

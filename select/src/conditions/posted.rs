@@ -38,16 +38,23 @@ impl Posted<'_, '_> {
         self.codes.iter().map(|code| self.postings.len(code)).sum()
     }
 
-    /// Returns the refs of the series with one of the values.
-    pub(crate) fn refs(&self) -> Ranges {
+    /// Returns the refs of the series with one of the values; only those among `within`, if it is given.
+    pub(crate) fn refs(&self, within: Option<&Ranges>) -> Ranges {
         let mut codes = self.codes.iter();
-        let (Some(first), second) = (codes.next(), codes.next()) else { return Ranges::default() };
-        if second.is_none() {
-            return self.postings.refs(first).collect();
+        if let (Some(only), None) = (codes.next(), codes.next()) {
+            let refs = self.postings.refs(only);
+            return match within {
+                Some(within) => Ranges::common(within.as_slice().iter().cloned(), refs),
+                None => refs.collect(),
+            };
         }
         let mut all: Vec<Range<u32>> = self.codes.iter().flat_map(|code| self.postings.refs(code)).collect();
         all.sort_unstable_by_key(|range| range.start);
-        all.into_iter().collect()
+        let all: Ranges = all.into_iter().collect();
+        match within {
+            Some(within) => within.intersection(&all),
+            None => all,
+        }
     }
 }
 
@@ -70,13 +77,13 @@ impl<'a> Searcher<'a, '_> {
             return None;
         }
         let mut refs = match first.keep {
-            Keep::Members => first.refs(),
-            Keep::Others => first.refs().complement(self.index.series_count()),
+            Keep::Members => first.refs(None),
+            Keep::Others => first.refs(None).complement(self.index.series_count()),
         };
         for one in rest {
             refs = match one.keep {
-                Keep::Members => refs.intersection(&one.refs()),
-                Keep::Others => refs.difference(&one.refs()),
+                Keep::Members => one.refs(Some(&refs)),
+                Keep::Others => refs.difference(&one.refs(Some(&refs))),
             };
         }
         Some(refs)

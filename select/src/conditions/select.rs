@@ -55,12 +55,13 @@ impl<'a, 'data> Searcher<'a, 'data> {
 
     fn select_by(&self, conditions: Option<Vec<Condition>>) -> Result<Selection, SelectError> {
         let Some(conditions) = conditions else { return Ok(Selection::default()) };
-        let mut refs = Collector::new(0, usize::MAX, self.limits);
         if let Some(found) = self.refs_by_postings(&conditions) {
             self.limits.check_series(found.count().into())?;
-            refs.push_all(&found)?;
-            return Ok(Selection::from_ranges(refs.into_refs()));
+            let bytes = size_of_val(found.as_slice()) as u64;
+            self.limits.reserve(0, bytes, bytes)?;
+            return Ok(Selection::from_ranges(found));
         }
+        let mut refs = Collector::new(0, usize::MAX, self.limits);
         let mut count = 0;
         self.for_each_keyset(&conditions, |selected| {
             // Counted before they are listed: a list can stand for many series.
@@ -85,7 +86,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
         // A page has its own bound, whatever the limit of a selection is.
         let mut refs = Collector::new(from.0, max_ranges, self.limits.with_max_memory(u64::MAX));
         if let Some(found) = self.refs_by_postings(conditions) {
-            refs.push_all(&found)?;
+            found.as_slice().iter().try_for_each(|range| refs.push(range.clone()))?;
             let next = refs.is_full().then(|| SeriesRef(refs.end()));
             return Ok((refs.into_refs(), next));
         }
@@ -164,7 +165,9 @@ impl<'a, 'data> Searcher<'a, 'data> {
             evaluation.visit(number, first_row, first_rows, &mut each)
         };
         if let Some(posted) = posted {
-            for keyset in self.keysets_of(&posted.refs()) {
+            let keysets = self.keysets_of(&posted.refs(None));
+            conditions.iter().for_each(|condition| self.use_key(condition, keysets.len()));
+            for keyset in keysets {
                 if keyset >= first_keyset && visit(&mut evaluation, keyset, None)?.is_break() {
                     return Ok(Break(()));
                 }
