@@ -1,13 +1,15 @@
 //! Fingerprints of series and of projections, without resolving labels.
 
+use std::iter;
+
 use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, SymbolId};
 
 use super::Labels;
-use super::fold::{Fold, FoldedColumns, Folding};
+use super::fold::{Fold, Folding};
 use super::groups::SERIES_PER_CHECK;
-use super::spans::{for_each_keyset, room_for};
+use super::spans::{for_each_keyset, room_for, rows_of};
 use crate::rows::lists::Cursor;
 use crate::{Searcher, SelectError, Selection};
 
@@ -46,32 +48,36 @@ impl Searcher<'_, '_> {
     pub fn fingerprints(&self, selection: &Selection, labels: Labels<'_>) -> Result<Vec<Fingerprint>, SelectError> {
         let mut folding = Folding::new(self, labels.keys(self)?, Product);
         let mut fingerprints = room_for(selection)?;
+        let (mut read, mut unchecked) = (Vec::new(), 0_u32);
         for_each_keyset(self, selection, |keyset, places| {
-            let table = keyset.table();
-            let FoldedColumns { columns, member_table } = folding.columns(keyset)?;
-            let members = member_table.map(|table| folding.rows(table)).transpose()?.flatten();
+            let columns = folding.columns(keyset)?;
+            let members = columns.member_table.map(|table| folding.rows(table)).transpose()?.flatten();
+            let rows = rows_of(keyset, places)?;
+            let first_row = rows.start;
+            let products = folding.row_values(keyset, &columns, rows)?;
             let mut cursor = Cursor::new(*keyset)?;
-            let mut row = (None, Fingerprint::ONE);
-            for place in places.iter() {
-                if place % SERIES_PER_CHECK == 0 {
-                    self.limits.check()?;
-                }
-                if !cursor.move_to(place)? {
-                    break;
-                }
-                if row.0 != Some(cursor.row) {
-                    let mut product = Fingerprint::ONE;
-                    for (column, rows) in &columns {
-                        let code = table.code(cursor.row, column)?;
-                        product = product * rows.get(code as usize).copied().unwrap_or(Fingerprint::ONE);
+            for range in places.as_slice() {
+                let mut place = range.start;
+                while place < range.end && cursor.move_to(place)? {
+                    let end = range.end.min(cursor.before.saturating_add(cursor.len));
+                    unchecked += end - place;
+                    if unchecked > SERIES_PER_CHECK {
+                        unchecked = 0;
+                        self.limits.check()?;
                     }
-                    row = (Some(cursor.row), product);
+                    // Only in a damaged block can the row be before the first.
+                    let row = products.get(cursor.row.wrapping_sub(first_row) as usize).copied();
+                    let row = row.unwrap_or(Fingerprint::ONE);
+                    if let Some(products) = &members {
+                        read.clear();
+                        cursor.push_members(place..end, &mut read)?;
+                        let product = |&member: &u32| products.get(member as usize).map_or(row, |&member| row * member);
+                        fingerprints.extend(read.iter().map(product));
+                    } else {
+                        fingerprints.extend(iter::repeat_n(row, (end - place) as usize));
+                    }
+                    place = end;
                 }
-                let member = match &members {
-                    Some(members) => members.get(cursor.member(place)? as usize).copied(),
-                    None => None,
-                };
-                fingerprints.push(member.map_or(row.1, |member| row.1 * member));
             }
             Ok(())
         })?;

@@ -1,5 +1,6 @@
 //! [`Folding`]: a value for each row of each table, made from the labels that the row stands for.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use chronoxide_format::view::{BlockView, Column, Domain, Keyset};
@@ -106,18 +107,7 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
     ) -> Result<(), SelectError> {
         let (table, limits) = (keyset.table(), self.searcher.limits);
         let all = Ranges::up_to(table.row_count());
-        let mut rows: Vec<F::Value> = room(table.row_count().into())?;
-        rows.resize(table.row_count() as usize, F::EMPTY);
-        for (column, values) in &columns.columns {
-            let mut rows = rows.iter_mut();
-            each_code(&table, column, &all, &limits, |code| {
-                if let (Some(row), Some(&value)) = (rows.next(), values.get(code as usize)) {
-                    *row = self.fold.join(*row, value);
-                }
-                Ok(())
-            })?;
-        }
-        let mut rows = rows.into_iter();
+        let mut rows = self.row_values(keyset, columns, 0..table.row_count())?.into_iter();
         for column in table.columns() {
             let column = column?;
             if let Domain::Pool(_) = column.domain {
@@ -129,6 +119,30 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
         }
         rows.for_each(|row| each(row, 0));
         Ok(())
+    }
+
+    /// Returns the values of some rows of a keyset, without the labels of their lists. `columns` are those of the
+    /// keyset.
+    pub(crate) fn row_values(
+        &mut self,
+        keyset: &Keyset<'data, 'a>,
+        columns: &FoldedColumns<F::Value>,
+        rows: Range<u32>,
+    ) -> Result<Vec<F::Value>, SelectError> {
+        let (table, limits) = (keyset.table(), self.searcher.limits);
+        let mut row_values: Vec<F::Value> = room(rows.len() as u64)?;
+        row_values.resize(rows.len(), F::EMPTY);
+        let rows = Ranges::from_range(rows);
+        for (column, values) in &columns.columns {
+            let mut row_values = row_values.iter_mut();
+            each_code(&table, column, &rows, &limits, |code| {
+                if let (Some(row), Some(&value)) = (row_values.next(), values.get(code as usize)) {
+                    *row = self.fold.join(*row, value);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(row_values)
     }
 
     fn fold_rows(&mut self, number: u32) -> Result<Option<Vec<F::Value>>, SelectError> {

@@ -4,16 +4,15 @@ use std::iter;
 use std::ops::Range;
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Column, Keyset, Label, Pool};
+use chronoxide_format::view::{BlockView, Keyset, Label, Pool};
 use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::{HashMap, HashSet};
 
 use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
-use super::spans::{for_each_keyset, room_for};
+use super::spans::{for_each_keyset, room_for, rows_of};
 use crate::rows::lists::Cursor;
 use crate::rows::path::Source;
-use crate::rows::scan::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// The series of a selection in groups: two series are in one group if the kept labels are equal.
@@ -246,8 +245,7 @@ impl ListRuns {
 /// Kept labels of a keyset.
 struct KeysetGroups<'data, 'view> {
     keyset: Keyset<'data, 'view>,
-    /// Columns with kept labels, without that of lists.
-    columns: Vec<(Column, Rc<Vec<LabelsetId>>)>,
+    columns: FoldedColumns<LabelsetId>,
     /// Labelsets of the members of lists, if these have kept labels.
     members: Option<Rc<MemberLabels>>,
     /// Place of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
@@ -278,14 +276,14 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
     /// Appends the groups of some series of a keyset.
     fn add(&mut self, keyset: &Keyset<'data, 'a>, places: &Ranges) -> Result<(), SelectError> {
         let own = self.open(keyset)?;
-        let (Some(first), Some(last)) = (places.as_slice().first(), places.as_slice().last()) else { return Ok(()) };
-        let ((first_row, _), (last_row, _)) = (keyset.locate(first.start)?, keyset.locate(last.end - 1)?);
-        let ids = self.row_ids(&own, first_row..last_row.saturating_add(1))?;
+        let rows = rows_of(keyset, places)?;
+        let first_row = rows.start;
+        let ids = self.folding.row_values(keyset, &own.columns, rows)?;
         let Some(members) = own.members.clone() else { return self.add_rows(&own, places, &ids, first_row) };
 
         // A labelset that one row alone has needs no lookup per member.
         let mut row_counts: HashMap<LabelsetId, u32> = HashMap::new();
-        if own.is_alone && !own.columns.is_empty() {
+        if own.is_alone && !own.columns.columns.is_empty() {
             ids.iter().for_each(|id| *row_counts.entry(*id).or_default() += 1);
         }
         let mut row_groups = RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
@@ -379,8 +377,8 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
 
     fn open(&mut self, keyset: &Keyset<'data, 'a>) -> Result<KeysetGroups<'data, 'a>, SelectError> {
         let searcher = self.folding.searcher;
-        let FoldedColumns { columns, member_table } = self.folding.columns(keyset)?;
-        let members = member_table.map(|table| self.members_of(table)).transpose()?.flatten();
+        let columns = self.folding.columns(keyset)?;
+        let members = columns.member_table.map(|table| self.members_of(table)).transpose()?.flatten();
         let is_alone = !self.shared_keysets.contains(&keyset.id());
         let mut sources = Vec::new();
         if !is_alone {
@@ -407,24 +405,6 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         let members = Rc::new(MemberLabels::from_ids(&rows));
         self.members.insert(table, Rc::clone(&members));
         Ok(Some(members))
-    }
-
-    /// Returns the number of the kept labels of each row, without those of its list.
-    fn row_ids(&mut self, own: &KeysetGroups<'data, 'a>, rows: Range<u32>) -> Result<Vec<LabelsetId>, SelectError> {
-        let table = own.keyset.table();
-        let limits = self.folding.searcher.limits;
-        let mut ids = vec![LabelsetId::NONE; rows.len()];
-        for (number, (column, values)) in own.columns.iter().enumerate() {
-            let mut ids = ids.iter_mut();
-            each_code(&table, column, &Ranges::from_range(rows.clone()), &limits, |code| {
-                let value = values.get(code as usize).copied().unwrap_or(LabelsetId::NONE);
-                if let Some(id) = ids.next() {
-                    *id = if number == 0 { value } else { self.folding.fold.join(*id, value) };
-                }
-                Ok(())
-            })?;
-        }
-        Ok(ids)
     }
 
     /// Returns the group of a labelset, whose labels are those of a row and a member.

@@ -76,13 +76,15 @@ impl Searcher<'_, '_> {
     /// Like [`Searcher::project`], by keys; one that the block lacks is `None`.
     fn project_found(&self, refs: &[SeriesRef], keys: Vec<Option<KeyId>>) -> Result<Projection, SelectError> {
         let mut columns = vec![vec![Projection::ABSENT; refs.len()]; keys.len()];
-        let mut order: Vec<(u32, u32)> = refs.iter().map(|series| series.0).zip(0..).collect();
+        // Series and position in one number are sorted in half the time of a pair.
+        let mut order: Vec<u64> = (0_u64..).zip(refs).map(|(n, series)| u64::from(series.0) << 32 | n).collect();
         if !refs.is_sorted() {
             order.sort_unstable();
         }
         let mut open: Option<Open<'_, '_>> = None;
         let mut next_keyset = 0;
-        for (number, &(series, position)) in order.iter().enumerate() {
+        for (number, &both) in order.iter().enumerate() {
+            let (series, position) = ((both >> 32) as u32, both as u32);
             if number % SERIES_PER_CHECK == 0 {
                 self.limits.check()?;
             }

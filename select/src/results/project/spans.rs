@@ -1,5 +1,7 @@
 //! The selected series of each keyset.
 
+use std::ops::Range;
+
 use chronoxide_format::view::Keyset;
 
 use crate::{Ranges, Searcher, SelectError, Selection};
@@ -16,6 +18,13 @@ pub(crate) fn room<T>(count: u64) -> Result<Vec<T>, SelectError> {
         Ok(Ok(())) => Ok(items),
         _ => Err(SelectError::OutOfMemory { series: count }),
     }
+}
+
+/// Returns the rows of a keyset from the first to the last that has one of some places.
+pub(crate) fn rows_of(keyset: &Keyset<'_, '_>, places: &Ranges) -> Result<Range<u32>, SelectError> {
+    let (Some(first), Some(last)) = (places.as_slice().first(), places.as_slice().last()) else { return Ok(0..0) };
+    let ((first_row, _), (last_row, _)) = (keyset.locate(first.start)?, keyset.locate(last.end - 1)?);
+    Ok(first_row..last_row.saturating_add(1))
 }
 
 /// Calls `each` with each keyset that has selected series, and the places of these in the keyset.
