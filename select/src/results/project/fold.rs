@@ -133,11 +133,11 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
         let mut row_values: Vec<F::Value> = room(rows.len() as u64)?;
         row_values.resize(rows.len(), F::EMPTY);
         let rows = Ranges::from_range(rows);
-        for (column, values) in &columns.columns {
+        for (number, (column, values)) in columns.columns.iter().enumerate() {
             let mut row_values = row_values.iter_mut();
             each_code(&table, column, &rows, &limits, |code| {
                 if let (Some(row), Some(&value)) = (row_values.next(), values.get(code as usize)) {
-                    *row = self.fold.join(*row, value);
+                    *row = if number == 0 { value } else { self.fold.join(*row, value) };
                 }
                 Ok(())
             })?;

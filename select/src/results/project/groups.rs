@@ -324,7 +324,11 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
                         *slot = (row_groups.generation, group);
                     }
                     let run_end = run_end.min(end);
-                    self.numbers.extend(iter::repeat_n(slot.1, (run_end - place) as usize));
+                    // Most runs are of one member, and one push is shorter than a loop.
+                    match run_end - place {
+                        1 => self.numbers.push(slot.1),
+                        len => self.numbers.extend(iter::repeat_n(slot.1, len as usize)),
+                    }
                     place = run_end;
                     if place == end {
                         break;
