@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::layout::{MAX_DEPTH, MAX_LABELS};
-use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::view::{BlockView, Column, Domain};
 use chronoxide_format::{Error, KeyId, Rule, SeriesRef, TableId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -120,6 +120,23 @@ impl InnerKeys {
     }
 }
 
+impl IndexedColumn {
+    /// Returns column `number` of a table; `None` if it has symbols.
+    fn new(view: &BlockView<'_>, number: u32, column: &Column) -> Result<Option<Self>, Error> {
+        Ok(match column.domain {
+            Domain::Arena => None,
+            Domain::Table(domain) => {
+                let largest = u64::from(column.base) + (1_u64 << column.width) - 1;
+                let codes = (column.base, u32::try_from(largest).unwrap_or(u32::MAX));
+                Some(Self { number, domain: domain.0, codes })
+            }
+            Domain::Pool(pool) => {
+                view.pool(pool)?.map(|pool| Self { number, domain: pool.table_id().0, codes: (0, u32::MAX) })
+            }
+        })
+    }
+}
+
 impl Index {
     /// Reads the catalogue of a block, and the rows of short maps. A million series in 3,578 keysets take some 2 ms.
     ///
@@ -139,14 +156,7 @@ impl Index {
         // Queries take memory per row and per list. Both take bits of their own, but for a table of one row; those of a
         // forged block may overlap.
         let bits = 8 * view.bytes().len() as u64;
-        let mut lists = 0;
-        for pool in view.pools() {
-            let pool = pool?;
-            lists += u64::from(pool.list_count());
-            if lists > bits {
-                return Err(damaged(Rule::MembersExtent, Place::Pool(pool.id().0.into())).into());
-            }
-        }
+        check_list_count(view, bits)?;
         let max_rows = bits + u64::from(view.table_count());
         let mut rows = 0;
         for table in view.tables() {
@@ -162,25 +172,16 @@ impl Index {
             let (first_use, mut depth) = (uses.len(), 0);
             for (column, column_number) in table.columns().zip(0..) {
                 let column = column?;
-                let (domain, codes) = match column.domain {
-                    Domain::Arena => continue,
-                    Domain::Table(domain) => {
-                        let largest = u64::from(column.base) + (1_u64 << column.width) - 1;
-                        (domain, (column.base, u32::try_from(largest).unwrap_or(u32::MAX)))
-                    }
-                    Domain::Pool(pool) => match view.pool(pool)? {
-                        Some(pool) => (pool.table_id(), (0, u32::MAX)),
-                        None => continue,
-                    },
-                };
+                let Some(indexed) = IndexedColumn::new(view, column_number, &column)? else { continue };
+                let domain = indexed.domain;
                 let place = columns.len() as u32;
-                columns.push(IndexedColumn { number: column_number, domain: domain.0, codes });
+                columns.push(indexed);
                 if let Some(keyset) = number.checked_sub(first_keyset) {
-                    users.push((domain.0, KeysetColumn { keyset, column: place }));
+                    users.push((domain, KeysetColumn { keyset, column: place }));
                 }
                 let mut own = [0];
                 let (keys, domain_depth) = inner
-                    .get(domain.0, &mut own)
+                    .get(domain, &mut own)
                     .ok_or_else(|| damaged(Rule::ColumnDomain, Place::Table(number.into())))?;
                 uses.extend(keys.iter().map(|&key| (key, Use { table: number, column: place })));
                 depth = depth.max(domain_depth + 1);
@@ -213,18 +214,7 @@ impl Index {
         keysets.sort_unstable();
         let series_ends = series_ends(view)?;
         let hasher = DefaultHashBuilder::default();
-        let mut names = HashTable::with_capacity(key_count as usize);
-        let mut name_bytes = 0;
-        for (name, key) in view.label_names().zip(0..) {
-            let name = name?;
-            // Names differ. Keys of a forged block may share a long one, and hashing takes time per byte.
-            name_bytes += name.len();
-            if name_bytes > view.bytes().len() {
-                return Err(damaged(Rule::KeysOrder, Place::Key(key.into())).into());
-            }
-            // Rehashing does not happen: there is room for all keys.
-            names.insert_unique(hasher.hash_one(name), KeyId(key), |_| 0);
-        }
+        let names = key_names(view, &hasher)?;
         Ok(Self {
             starts,
             uses,
@@ -427,6 +417,36 @@ impl Index {
             + self.series_ends.capacity() * size_of::<u32>()
             + self.postings.allocated()
     }
+}
+
+/// Refuses a block with more than `most` lists.
+fn check_list_count(view: &BlockView<'_>, most: u64) -> Result<(), Error> {
+    let mut lists = 0;
+    for pool in view.pools() {
+        let pool = pool?;
+        lists += u64::from(pool.list_count());
+        if lists > most {
+            return Err(damaged(Rule::MembersExtent, Place::Pool(pool.id().0.into())));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the keys of a block by their names.
+fn key_names(view: &BlockView<'_>, hasher: &DefaultHashBuilder) -> Result<HashTable<KeyId>, Error> {
+    let mut names = HashTable::with_capacity(view.key_count() as usize);
+    let mut name_bytes = 0;
+    for (name, key) in view.label_names().zip(0..) {
+        let name = name?;
+        // Names differ. Keys of a forged block may share a long one, and hashing takes time per byte.
+        name_bytes += name.len();
+        if name_bytes > view.bytes().len() {
+            return Err(damaged(Rule::KeysOrder, Place::Key(key.into())));
+        }
+        // Rehashing does not happen: there is room for all keys.
+        names.insert_unique(hasher.hash_one(name), KeyId(key), |_| 0);
+    }
+    Ok(names)
 }
 
 /// Returns the end of the series of each keyset.
