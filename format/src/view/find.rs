@@ -61,7 +61,7 @@ impl Value<'_> {
     fn compare(&self, view: &BlockView<'_>, code: u32) -> Result<Ordering> {
         match *self {
             Value::Code(wanted) => Ok(code.cmp(&wanted)),
-            Value::Bytes(key, wanted) => Ok(view.symbol(view.dictionary_value(key, code)?)?.cmp(wanted)),
+            Value::Bytes(key, wanted) => Ok(view.value_in(&view.dictionary_entry(key)?, code)?.cmp(wanted)),
         }
     }
 }
@@ -186,8 +186,7 @@ impl<'data> BlockView<'data> {
     /// # Errors
     /// `Corrupt` if the catalogue is damaged.
     pub fn keyset_with_keys(&self, keys: impl Iterator<Item = KeyId> + Clone) -> Result<Option<Keyset<'data, '_>>> {
-        let found =
-            binary_search(self.keyset_count(), |keyset| compare_keys(&self.keyset_table(keyset)?, keys.clone()))?;
+        let found = binary_search(self.keyset_count(), |keyset| compare_keys(self, keyset, keys.clone()))?;
         found.ok().map(|keyset| Keyset::open(self, keyset)).transpose()
     }
 }

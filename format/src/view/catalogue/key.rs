@@ -110,12 +110,11 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn value_code(&self, key: KeyId, value: impl AsRef<[u8]>) -> Result<Option<u32>> {
         let value = value.as_ref();
-        let Some(dictionary) = self.dictionary(key)? else { return Ok(None) };
-        let column = dictionary.column(0)?;
-        let found = binary_search(dictionary.row_count(), |code| {
-            Ok(self.symbol(SymbolId(dictionary.code(code, &column)?))?.cmp(value))
-        })?;
-        Ok(found.ok())
+        if !self.has_key(key) {
+            return Ok(None);
+        }
+        let dictionary = self.dictionary_entry(key)?;
+        Ok(binary_search(dictionary.row_count, |code| Ok(self.value_in(&dictionary, code)?.cmp(value)))?.ok())
     }
 
     /// Returns the value dictionary of a key, or `None` if `key` is out of range.
@@ -137,6 +136,17 @@ impl<'data> BlockView<'data> {
             Some(kept) => Ok(kept.dictionary),
             None => DictionaryEntry::read(self, key),
         }
+    }
+
+    /// Returns the value at position `code` of a dictionary.
+    #[inline(always)]
+    pub(crate) fn value_in(&self, dictionary: &DictionaryEntry, code: u32) -> Result<&'data [u8]> {
+        if let Some(kept) = self.kept().and_then(|kept| kept.key(dictionary.key))
+            && let Some(value) = self.symbols().arena().get(kept.value_place(self, code)?)
+        {
+            return Ok(value);
+        }
+        self.symbol(dictionary.value(self, code)?)
     }
 
     /// Returns the symbol at position `code` of a key's dictionary. Reads the key's record and one field.

@@ -357,10 +357,15 @@ impl<'data, 'view> Iterator for SeriesIter<'data, 'view> {
 
 impl FusedIterator for SeriesIter<'_, '_> {}
 
-/// Compares the keys of a keyset's table with a sorted list of keys. A list is greater than its own prefixes.
-pub(crate) fn compare_keys(table: &Table<'_, '_>, keys: impl Iterator<Item = KeyId>) -> Result<Ordering> {
-    let mut wanted = keys;
-    for key in table.keys()? {
+/// Compares the keys of a keyset with a sorted list of keys. A list is greater than its own prefixes.
+pub(crate) fn compare_keys(view: &BlockView<'_>, keyset: u32, wanted: impl Iterator<Item = KeyId>) -> Result<Ordering> {
+    if view.kept().is_some()
+        && let Some(paths) = LabelPaths::of(&Keyset::open(view, keyset)?)?
+    {
+        return Ok(paths.path.fields.iter().map(|field| KeyId(field.key)).cmp(wanted));
+    }
+    let mut wanted = wanted;
+    for key in view.keyset_table(keyset)?.keys()? {
         match wanted.next() {
             None => return Ok(Ordering::Greater),
             Some(want) => match key?.cmp(&want) {
