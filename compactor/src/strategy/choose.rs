@@ -80,7 +80,7 @@ pub enum UnmergedReason<'a> {
     Only,
     /// The other blocks in its range are outputs of the same job.
     Siblings,
-    /// Other blocks lie in the same range, but no newer block shows that the range is complete. The shortest such range.
+    /// Other blocks lie in the same range, but no newer block shows that it is complete. The shortest such range.
     Open { range: TimeRange, length: Length },
     /// Other blocks lie in the same complete range, but together they have too many series. The shortest such range.
     TooManySeries { range: TimeRange, length: Length },

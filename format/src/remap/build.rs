@@ -112,7 +112,7 @@ impl RemapBuilder {
         if let Some(&number) = targets.targets.iter().find(|&&target| target != GONE && target >= count) {
             return Err(RemapBuildError::NoSuchSeries { number, count });
         }
-        // What is known of earlier keysets decides: a pattern that the file has already costs no bits.
+        // Earlier keysets decide, too: a pattern that the file has already costs no bits.
         let encoding = KeysetEncoding::best(targets, &self.shard_ends, &self.patterns);
         let numbers: Vec<u32> = encoding.patterns.all.iter().map(|pattern| self.patterns.intern(pattern)).collect();
         let pattern = numbers.iter().copied().min().unwrap_or(0);
