@@ -15,9 +15,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The whole block is read anyway: one pass over its checksums is cheaper than a check of each chunk.
     let block = Block::read(path, Checks::Eager)?;
+    block.keep_paths();
     let view = block.view();
     let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
-    // A resolver remembers what neighbours share. It suits scans and sorted refs.
+    // A resolver keeps the labels that neighbours share. It suits scans and sorted refs, of a block that keeps paths.
     let mut resolver = view.resolver();
     for series in 0..view.series_count()? {
         let Some(labels) = resolver.labels(SeriesRef(series))? else { break };

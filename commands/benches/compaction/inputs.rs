@@ -1,6 +1,6 @@
 //! Blocks of windows, and blocks cut at random.
 
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Paths};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
@@ -62,6 +62,8 @@ fn sealed(store: &KeysetStore, layout: Layout) -> Vec<u8> {
 /// Calls `each` with the labels of each series.
 pub fn for_each_series(view: &BlockView<'_>, mut each: impl FnMut(&[(&str, &str)])) {
     let text = |bytes| std::str::from_utf8(bytes).expect("a verified block");
+    let paths = Paths::new();
+    let view = view.with_paths(&paths);
     let mut resolver = view.resolver();
     for series in 0..view.series_count().expect("sound") {
         let labels = resolver.labels(series.into()).expect("sound").expect("a series");

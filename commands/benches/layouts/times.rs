@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Paths};
 use chronoxide_testkit::flat::{FlatPairs, touch};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput};
@@ -23,8 +23,10 @@ pub fn measure(criterion: &mut Criterion, blocks: &Blocks) {
     let mut group = criterion.benchmark_group(format!("resolve/{name}"));
     keep_short(&mut group, blocks.series);
     let orders = [("in order", (0..blocks.series).collect()), ("at random", shuffled(blocks.series))];
-    let views =
-        blocks.of_layouts.each_ref().map(|(layout, block)| (layout.name(), BlockView::open(block).expect("sound")));
+    let with_paths = blocks.of_layouts.each_ref().map(|layout| (layout, Paths::new()));
+    let views = with_paths
+        .each_ref()
+        .map(|((layout, block), paths)| (layout.name(), BlockView::open(block).expect("sound").with_paths(paths)));
     let flat = FlatPairs::from_view(&views[0].1);
     let expected = sorted((0..blocks.series).map(|series| flat.touch(series)));
     for (order, refs) in &orders {

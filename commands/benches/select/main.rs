@@ -11,7 +11,7 @@
 use std::hint::black_box;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Paths};
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::Layout;
@@ -71,7 +71,8 @@ fn select(criterion: &mut Criterion) {
     let series = if std::env::var_os("CHRONOXIDE_BENCH_LARGE").is_some() { 1_000_000 } else { 100_000 };
     for layout in [Layout::Factored, Layout::BitPacked] {
         let bytes = block(series, layout);
-        let view = BlockView::open(&bytes).expect("sound");
+        let paths = Paths::new();
+        let view = BlockView::open(&bytes).expect("sound").with_paths(&paths);
         let index = Index::new(&view).expect("sound");
         let searcher = Searcher::new(&view, &index);
         let mut selectors: Vec<(String, Vec<Matcher>)> = SELECTORS

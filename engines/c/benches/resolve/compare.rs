@@ -53,6 +53,7 @@ fn measure(
 fn in_rust(path: &Path) -> Result<Vec<Measured>, Box<dyn Error>> {
     // SAFETY: nothing changes the block during the bench.
     let block = unsafe { Block::map(path, Checks::Eager) }?;
+    block.keep_paths();
     let view = block.view();
     let count = view.series_count()?;
     let in_order = || (0..READS).map(|read| SeriesRef(read % count));

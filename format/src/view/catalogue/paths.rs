@@ -19,7 +19,8 @@ use crate::{KeyId, Result};
 ///
 /// A view [with paths](BlockView::with_paths) parses no entry twice, which makes a series several times as fast to
 /// read. They belong to the block that they were first used with, and threads share them. The first use reads all
-/// dictionaries and maps, in about 0.3 ms for a block of 3,500 keysets. A view without paths allocates nothing.
+/// dictionaries and maps, in 0.3 to 0.7 ms for a block of 3,578 keysets. They take 0.5 MB of memory then, and 0.8 KB
+/// more for each keyset that is used. A view without paths allocates nothing.
 #[derive(Default)]
 pub struct Paths {
     kept: OnceLock<KeptCatalogue>,
