@@ -52,7 +52,8 @@
 //! [`ErrorKind::UnsupportedArchive`], and all else of it is read.
 //!
 //! The crate opens no file and starts no thread. Its one line of unsafe code, in [`unpack`], calls a safe function that
-//! needs AVX2 if the processor has it. Views do not allocate, except for the order of refs that are resolved at once.
+//! needs AVX2 if the processor has it. Views without paths do not allocate, except for the order of refs that are
+//! resolved at once.
 //!
 //! ```
 //! use chronoxide_format::{write::{BlockBuilder, BlockMeta}, layout::RowForm, view::BlockView, SeriesRef};

@@ -1,7 +1,9 @@
 //! Reading of blocks: symbols, tables, keysets, series, lookups.
 //!
 //! [`BlockView::open`] checks header, directory and the extent of each section. Every later access is checked against
-//! its section, for any bytes. Nothing is allocated, except for the order of refs in [`Resolver::resolve_many`].
+//! its section, for any bytes. A view without paths
+//! allocates nothing, except for the order of refs in [`Resolver::resolve_many`]; one with [`Paths`] allocates these as
+//! they are first used.
 //! [`BlockView::verify`] checks every rule of the spec.
 //!
 //! Each module uses those before it in this table, and none after it:

@@ -85,7 +85,8 @@ impl SetBlock {
         self.time
     }
 
-    /// Returns the index of the block. The first call makes it.
+    /// Returns the index of the block. The first call makes it, and lets the block keep paths
+    /// ([`Block::keep_paths`]): queries read many series.
     ///
     /// # Errors
     /// As [`Index::new`].

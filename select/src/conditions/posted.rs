@@ -12,9 +12,13 @@ use crate::{Ranges, Searcher};
 /// Maximum number of values that are looked up one by one. Scans pass over the rows of all values of a condition at
 /// once.
 const MAX_VALUES: u32 = 32;
-/// Bytes of postings that take as long to read, and to intersect, as the rows of a few keysets to filter; and the same
-/// per byte of the postings of the rarest condition, which are in one keyset or more for each dozen of bytes.
+/// Maximum bytes of the postings of a condition, and so of the ranges that they list: these take at most 1 MiB, before
+/// any limit of memory is asked. Longer ones are left to tables, whose refs are listed within the limits, or by pages.
+const MAX_BYTES: usize = 1 << 17;
+/// Postings up to this size cost less to intersect than the rows of a few keysets to filter.
 const MAX_OTHER_BYTES: usize = 1 << 12;
+/// Larger ones are read only if they are at most this many times as large as the smallest: a dozen of its bytes stand
+/// for about one keyset to filter.
 const MAX_OTHER_BYTES_PER_BYTE: usize = 32;
 
 impl Condition {
@@ -72,8 +76,8 @@ impl<'a> Searcher<'a, '_> {
         let mut posted = conditions.iter().map(|condition| self.posted(condition)).collect::<Option<Vec<_>>>()?;
         posted.sort_by_key(|one| (one.keep == Keep::Others, one.len()));
         let (first, rest) = posted.split_first()?;
-        let most = MAX_OTHER_BYTES + MAX_OTHER_BYTES_PER_BYTE * first.len();
-        if rest.iter().any(|one| one.len() > most) {
+        let most = MAX_BYTES.min(MAX_OTHER_BYTES + MAX_OTHER_BYTES_PER_BYTE * first.len());
+        if first.len() > MAX_BYTES || rest.iter().any(|one| one.len() > most) {
             return None;
         }
         let mut refs = match first.keep {
@@ -89,7 +93,8 @@ impl<'a> Searcher<'a, '_> {
         Some(refs)
     }
 
-    /// Counts the keysets that a query looks at for a condition without postings.
+    /// Adds the keysets that a query looks at for a condition to the work for its key. The query that reaches the
+    /// threshold makes the postings.
     pub(crate) fn use_key(&self, condition: &Condition, keysets: usize) {
         if condition.has_few_values() {
             self.post(condition.key, keysets);

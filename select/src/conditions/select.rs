@@ -13,7 +13,7 @@ use crate::conditions::selected::{Selected, SelectedRows};
 use crate::rows::row_set::Keep;
 use crate::{Index, Matcher, Ranges, Searcher, SelectError, Selection};
 
-/// Most rows of a keyset that are filtered at once at the begin of a page; the next ones are twice as many each time.
+/// Maximum rows in the first batch of a page; each later batch has twice as many.
 const FIRST_ROWS: u32 = 1 << 12;
 
 /// Selects the series of a block that satisfy all matchers; all series if there are none. Makes an [`Index`] for this
@@ -33,9 +33,9 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// rows and lists. Strings are compared in dictionaries only. Costs some 20 ns per table that has the rarest label,
     /// 200 ns per keyset that can have selected rows, and a few nanoseconds per row of these and per list.
     ///
-    /// When queries looked at many keysets for single values of a key, one of them lists the series of each of its
-    /// values in the index, see [`Index`]. From then on, matchers of up to 32 values of such keys cost some 10 ns per
-    /// range of refs.
+    /// When queries looked at many keysets for matchers that name at most 32 values of a key, the next one makes the
+    /// postings of the key and keeps them in the [`Index`]: 10 to 30 ns per series of the block. From then on, queries
+    /// whose matchers are all of this kind cost some 10 ns per range of refs.
     ///
     /// # Errors
     /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the [`Limits`].
@@ -99,8 +99,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
         Ok((refs.into_refs(), next))
     }
 
-    /// Returns the number of series that satisfy all matchers, without listing them: a list that many rows end in is
-    /// counted once. Costs as much as [`Searcher::select`], or less.
+    /// Returns the number of series that satisfy all matchers, in little memory: a list that many rows end in is
+    /// counted once, and refs of postings take at most 1 MiB. Costs as much as [`Searcher::select`], or less.
     ///
     /// # Errors
     /// As [`Searcher::select`], except that the number of series is not limited.

@@ -1,8 +1,8 @@
 //! [`Postings`]: the series of each value of a key, made in memory when enough queries asked for single values.
 //!
-//! Tables find the rows of many values at once, and look at every keyset that can have one of them. A single value of a
-//! key with thousands is in few of these keysets. A file without an index of values stays small; a list of each value's
-//! series, which a walk over one column gives, is kept beside the block, for the keys that are asked for.
+//! Tables find many values at once, but look at every keyset that can have one of them. If a key has thousands of
+//! values, each of them is in few keysets. Postings find these directly. They are made in memory, for the keys that are
+//! asked for, so that the file needs no index of values.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use chronoxide_format::KeyId;
 
-/// Bits of a number in each byte of its code. The top bit says that more bytes follow.
+/// Bits of a number in each byte of a varint. The top bit says that more bytes follow.
 const BITS_PER_BYTE: u32 = 7;
 
 /// The series of each value of a key, as ranges of refs.
 ///
-/// A value's ranges are in order. Each is an entry: the gap after the range before it, times 2, plus 1 if the length
-/// differs from the length before it, at first 1; and then the length, if it differs. Neighbours in a keyset lie close,
-/// and mostly have the same length, so that most entries take one or two bytes.
+/// A value's ranges are in order. Each is an entry of one or two varints: twice the gap after the range before it, plus
+/// 1 if its length follows. Without one, the length is that of the range before; the first counts as 1. Neighbours in a
+/// keyset lie close, and mostly have the same length, so that most entries take one or two bytes.
 pub(crate) struct Postings {
     /// End of each value's entries.
     ends: Box<[u32]>,

@@ -147,7 +147,7 @@ impl<'data> BlockView<'data> {
     #[inline(always)]
     pub(crate) fn kept(&self) -> Option<&'data KeptCatalogue> {
         let paths = self.paths?;
-        (!self.is_packed()).then(|| paths.of(self))
+        (!self.is_packed()).then(|| paths.for_view(self))
     }
 
     /// Returns the view without paths.

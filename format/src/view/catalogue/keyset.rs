@@ -30,17 +30,13 @@ pub(crate) struct KeysetEntry {
 
 impl<'data, 'view> Keyset<'data, 'view> {
     pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
-        let kept = view.kept().and_then(|kept| kept.keysets.get(id));
-        let read = || {
-            // Checked first: the sum below must not exceed the number of tables.
+        // Checks `id` first: the number of its table is a sum.
+        let Some(kept) = view.kept().and_then(|kept| kept.keysets.get(id)) else {
             view.keyset_record(id)?;
-            KeysetEntry::read(id, &view.keyset_table(id)?)
+            return Self::with_table(id, view.keyset_table(id)?);
         };
-        let entry = match kept {
-            Some(kept) => *kept.get_or_read(read)?,
-            None => read()?,
-        };
-        Ok(Self { table: view.keyset_table(id)?, entry })
+        let table = view.keyset_table(id)?;
+        Ok(Self { table, entry: *kept.get_or_read(|| KeysetEntry::read(id, &table))? })
     }
 
     /// Like [`Keyset::open`], with the keyset's table already open.

@@ -42,7 +42,7 @@ pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use metrics::{MetricRows, Metrics};
 pub use owned_meta::OwnedMeta;
 pub use paths::Paths;
-pub(crate) use paths::{LabelPath, NO_COLUMN, NO_MAP, PartSource, PathField, PathPart};
+pub(crate) use paths::{DIRECT_CODES, LabelPath, PartSource, PathField, PathPart, ROW_IS_CODE};
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub(crate) use shape::{ColumnWalk, LeafWalk};

@@ -84,7 +84,7 @@ impl<'data> BlockView<'data> {
         Ok([symbols.range(dictionary.name)?, symbols.range(dictionary.value(self, code)?)?])
     }
 
-    /// Returns the error of a place that the arena does not have: paths were made when it was decoded.
+    /// Returns the error of a place that the arena does not have, which only the paths of another block say.
     #[cold]
     pub(super) fn no_arena(&self) -> Error {
         let arena_len = length(self.symbols().arena().len());

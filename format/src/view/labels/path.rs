@@ -5,12 +5,13 @@ use crate::bits::{Window, mask};
 use crate::error::{Place, corrupt};
 use crate::number::index;
 use crate::view::catalogue::{
-    BlockView, Column, Domain, Keyset, LabelPath, Map, NO_COLUMN, NO_MAP, PartSource, PathField, PathPart, Table, code,
+    BlockView, Column, DIRECT_CODES, Domain, Keyset, LabelPath, Map, PartSource, PathField, PathPart, ROW_IS_CODE,
+    Table, code,
 };
 use crate::{KeyId, Result, Rule};
 
-/// Most tables on the way to the labels of a keyset, those of maps aside. Nearly all keysets have their own table, one
-/// or two shared ones, and that of the list; labels of the others are walked to.
+/// Most tables on the way to the labels of a keyset, maps of values aside. Nearly all keysets have two to four: their
+/// own table, one or two shared ones, and that of the list. Labels of keysets with more are walked to.
 const MAX_PARTS: usize = 8;
 
 /// The paths to the labels of a keyset, and the maps that they name.
@@ -23,7 +24,7 @@ pub(super) struct LabelPaths<'view> {
 impl<'view> LabelPaths<'view> {
     /// Returns the paths of a keyset; `None` if the view keeps none, or if the keyset has too many tables.
     #[inline]
-    pub(super) fn of<'data>(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>> {
+    pub(super) fn for_keyset<'data>(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>> {
         let view = keyset.table().view;
         let Some((kept, labels)) = view.kept().and_then(|kept| Some((kept, kept.labels.get(keyset.id())?))) else {
             return Ok(None);
@@ -82,7 +83,7 @@ impl<'data> PartRows<'data> {
     #[inline(always)]
     pub(super) fn code(&self, field: &PathField) -> Result<u32> {
         let row = self.get(field.part);
-        if field.map == NO_COLUMN {
+        if field.map == ROW_IS_CODE {
             return Ok(row.number);
         }
         row.code(field.base, field.start_bit, field.width)
@@ -182,7 +183,7 @@ impl FoundPaths {
             return None;
         }
         let mut by_part: Vec<u16> = (0..low16(fields.len())).collect();
-        let varies = |field: &PathField| field.width > 0 || field.map == NO_COLUMN;
+        let varies = |field: &PathField| field.width > 0 || field.map == ROW_IS_CODE;
         by_part.sort_by_key(|&number| fields.get(usize::from(number)).map(|field| (field.part, !varies(field))));
         let mut end = 0;
         for (number, part) in (0..).zip(&mut parts) {
@@ -219,8 +220,8 @@ impl<'data, 'view> Visitor<'data, 'view, usize> for FoundPaths {
 
     fn label(&mut self, key: KeyId, row: usize, column: &Column, codes: Codes) -> Result<()> {
         let map = match codes {
-            Codes::Values => NO_MAP,
-            Codes::Row => NO_COLUMN,
+            Codes::Values => DIRECT_CODES,
+            Codes::Row => ROW_IS_CODE,
             Codes::Mapped(map) => map.table.saturating_sub(self.first_map),
         };
         let (start_bit, width) = (low16(column.start_bit), low8(column.width));
@@ -229,12 +230,13 @@ impl<'data, 'view> Visitor<'data, 'view, usize> for FoundPaths {
     }
 }
 
-/// Returns a number that fits 16 bits: an offset in a row, or the place of a label.
+/// Returns a number that fits 16 bits: an offset in a row of at most 1,023 columns of 32 bits, or the number of one of
+/// at most 1,023 labels.
 fn low16(number: impl TryInto<u16>) -> u16 {
     number.try_into().unwrap_or(u16::MAX)
 }
 
-/// Returns a number that fits 8 bits: the width of a field, or the number of one of few parts.
+/// Returns a number that fits 8 bits: the width of a field, or the number of a part. Paths with more parts are refused.
 fn low8(number: impl TryInto<u8>) -> u8 {
     number.try_into().unwrap_or(u8::MAX)
 }

@@ -6,7 +6,7 @@ use std::iter::FusedIterator;
 use super::path::{LabelPaths, PartRows};
 use super::walk::{KeysAndCodes, LabelWalk, RowPlace, descend};
 use super::{Label, LabelIds};
-use crate::number::{length, low32};
+use crate::number::{index, length, low32};
 use crate::view::catalogue::{BlockView, Keyset, Table, binary_search};
 use crate::{KeyId, Result, SeriesRef};
 
@@ -19,8 +19,8 @@ pub(super) struct KeysetLabels<'view> {
 
 impl<'view> KeysetLabels<'view> {
     #[inline]
-    pub(super) fn of(keyset: &Keyset<'_, 'view>) -> Result<Self> {
-        let paths = LabelPaths::of(keyset)?;
+    pub(super) fn for_keyset(keyset: &Keyset<'_, 'view>) -> Result<Self> {
+        let paths = LabelPaths::for_keyset(keyset)?;
         let leaf_count = match &paths {
             Some(paths) => low32(length(paths.path.fields.len())),
             None => keyset.table().leaf_count()?,
@@ -39,7 +39,7 @@ impl<'data> BlockView<'data> {
         let Some(keyset) = self.keyset_with(series)? else { return Ok(None) };
         let place = series.0 - keyset.first().0;
         let (row, in_list) = keyset.locate(place)?;
-        Series::open(&keyset, &KeysetLabels::of(&keyset)?, series, row, in_list).map(Some)
+        Series::open(&keyset, &KeysetLabels::for_keyset(&keyset)?, series, row, in_list).map(Some)
     }
 
     /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
@@ -117,9 +117,16 @@ impl<'data, 'view> Series<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged or the series has fewer labels.
     pub fn ids(&self, leaf: u32) -> Result<LabelIds> {
-        let mut visitor = KeysAndCodes { view: self.view(), member: self.member };
+        let view = self.view();
+        if let Some(paths) = self.labels.paths
+            && let Some(field) = paths.path.fields.get(index(leaf))
+        {
+            let rows = PartRows::read(view, paths.path, self.row.number, self.member)?;
+            return view.label_ids(KeyId(field.key), paths.code(view, field, &rows)?);
+        }
+        let mut visitor = KeysAndCodes { view, member: self.member };
         let (key, code) = descend(self.table, self.row, leaf, &mut visitor)?;
-        self.view().label_ids(key, code)
+        view.label_ids(key, code)
     }
 
     /// Returns the labels in the order of their names, as ids. Nothing is allocated.
@@ -153,7 +160,11 @@ impl<'data, 'view> Series<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn get_key(&self, key: KeyId) -> Result<Option<LabelIds>> {
-        let found = binary_search(self.label_count(), |leaf| Ok(self.table.leaf_key(leaf)?.cmp(&key)))?;
+        let kept = self.labels.paths.map(|paths| &*paths.path.fields);
+        let found = binary_search(self.label_count(), |leaf| {
+            let field = kept.and_then(|fields| fields.get(index(leaf)));
+            Ok(field.map_or_else(|| self.table.leaf_key(leaf), |field| Ok(KeyId(field.key)))?.cmp(&key))
+        })?;
         found.ok().map(|leaf| self.ids(leaf)).transpose()
     }
 }
@@ -272,7 +283,14 @@ pub struct KeysetSeries<'data, 'view> {
 
 impl<'data, 'view> KeysetSeries<'data, 'view> {
     pub(crate) fn new(keyset: &Keyset<'data, 'view>) -> Result<Self> {
-        Ok(Self { keyset: *keyset, labels: KeysetLabels::of(keyset)?, seen: 0, row: 0, in_list: 0, list_len: 0 })
+        Ok(Self {
+            keyset: *keyset,
+            labels: KeysetLabels::for_keyset(keyset)?,
+            seen: 0,
+            row: 0,
+            in_list: 0,
+            list_len: 0,
+        })
     }
 
     #[inline]
@@ -360,7 +378,7 @@ impl FusedIterator for SeriesIter<'_, '_> {}
 /// Compares the keys of a keyset with a sorted list of keys. A list is greater than its own prefixes.
 pub(crate) fn compare_keys(view: &BlockView<'_>, keyset: u32, wanted: impl Iterator<Item = KeyId>) -> Result<Ordering> {
     if view.kept().is_some()
-        && let Some(paths) = LabelPaths::of(&Keyset::open(view, keyset)?)?
+        && let Some(paths) = LabelPaths::for_keyset(&Keyset::open(view, keyset)?)?
     {
         return Ok(paths.path.fields.iter().map(|field| KeyId(field.key)).cmp(wanted));
     }

@@ -1,7 +1,7 @@
 //! [`LabelWalk`]: the labels of a table's rows, in the order of their names, each with the column that holds it.
 //!
-//! This is the only way from a row to its labels: names, labels as ids, bytes and text, and the fields that a resolver
-//! keeps all come from it.
+//! Labels are read by this walk or, of a view with paths, from the fields that one walk over the keyset recorded
+//! (`path`).
 
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
