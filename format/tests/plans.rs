@@ -243,6 +243,25 @@ fn labels_of_more_tables_than_a_walk_keeps_open_are_in_order() {
     }
 }
 
+/// A table of at most 64 columns is searched with less memory than a wider one.
+#[test]
+fn labelsets_are_found_in_tables_of_any_number_of_columns() {
+    for columns in [1, 2, 63, 64, 65, 66, 1023] {
+        // All columns vary: those that do not are not kept for the search.
+        let values = |value: &str| -> Labelset {
+            (0..columns).map(|column| (format!("n{column:04}"), value.to_owned())).collect()
+        };
+        let series = BTreeSet::from(["a", "b", "c"].map(values));
+        let bytes = block(&series, &Plan::default(), RowForm::BitPacked);
+        let view = BlockView::open(&bytes).unwrap();
+        assert_eq!(view.keyset(0).unwrap().unwrap().table().column_count(), columns);
+        for (number, labels) in (0..).zip(&series) {
+            assert_eq!(view.find(labels), Ok(Some(SeriesRef(number))), "{columns} columns");
+        }
+        assert_eq!(view.find(&values("d")), Ok(None), "{columns} columns");
+    }
+}
+
 /// Maps between the levels of a deep table once used up the steps that looking for a labelset may take.
 #[test]
 fn labelsets_are_found_through_maps_at_every_level() {

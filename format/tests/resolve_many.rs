@@ -3,7 +3,7 @@
 
 use chronoxide_format::checksum::ChunkProofs;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, Frame, Label};
+use chronoxide_format::view::{BlockView, Frame, Label, Paths};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{Result, SeriesRef};
 use chronoxide_testkit::broken::broken;
@@ -61,13 +61,17 @@ fn agree(view: &BlockView<'_>, random: &mut Random, what: &str) -> usize {
     refs.len()
 }
 
-/// Calls `check` with a view that checks chunks as it reads them.
-fn lazily(bytes: &[u8], check: impl FnOnce(&BlockView<'_>)) {
+/// Calls `check` with views that check chunks as they read them, without paths and with paths.
+fn lazily(bytes: &[u8], mut check: impl FnMut(&BlockView<'_>)) {
     let Ok(frame) = Frame::parse(bytes) else { return };
-    let proofs = ChunkProofs::new(bytes.len());
-    let view = BlockView::with_frame(bytes, &frame, Some(&proofs));
-    if view.prove_frame().is_ok() {
-        check(&view);
+    let paths = Paths::new();
+    for paths in [None, Some(&paths)] {
+        // Proofs of their own: a chunk that was checked before gives no errors.
+        let proofs = ChunkProofs::new(bytes.len());
+        let view = BlockView::with_frame(bytes, &frame, Some(&proofs));
+        if view.prove_frame().is_ok() {
+            check(&paths.map_or(view, |paths| view.with_paths(paths)));
+        }
     }
 }
 
@@ -147,6 +151,16 @@ fn flipped_bits_give_errors_as_values() {
                     match result {
                         Ok(labels) => assert_eq!(Ok(labels), plain(&sound, series), "{}, bit {bit}", golden.name),
                         Err(_) => errors += 1,
+                    }
+                }
+                // There and back: after an error, nothing of it is left.
+                let mut resolver = view.resolver();
+                for pair in refs.windows(2) {
+                    for series in [pair[0], pair[1], pair[0]] {
+                        if let Ok(labels) = resolver.labels(series) {
+                            let labels = labels.map(<[Label]>::to_vec);
+                            assert_eq!(Ok(labels), plain(&sound, series), "{}, bit {bit}", golden.name);
+                        }
                     }
                 }
                 cases += 1;

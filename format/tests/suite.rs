@@ -5,6 +5,7 @@ mod decoder;
 mod extremes;
 mod goldens;
 mod metrics;
+mod paths;
 mod plans;
 mod remap;
 mod remap_files;

@@ -137,7 +137,7 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the view with paths, which are new or belong to the same block: it parses no entry of the catalogue
-    /// twice. Those of another block give errors or wrong values.
+    /// twice. Those of another block give errors or wrong values. Share them between views with the same proofs only.
     #[must_use]
     pub const fn with_paths(self, paths: &'data Paths) -> Self {
         Self { paths: Some(paths), ..self }

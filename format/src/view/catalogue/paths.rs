@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::BlockView;
 use super::key::DictionaryEntry;
@@ -20,7 +20,8 @@ use crate::{KeyId, Result};
 /// A view [with paths](BlockView::with_paths) reads labels in less than half the time: it parses no entry twice. They
 /// belong to the block that they were first used with, and threads share them. The first use reads all dictionaries and
 /// maps, in 0.3 to 0.7 ms for a block of 3,578 keysets. They take 0.5 MB of memory then, and 0.8 KB more for each
-/// keyset that is used. A view without paths allocates nothing.
+/// keyset that is used; paths to labels at most 1 MiB, or four times the bytes of the block. A view without paths
+/// allocates nothing.
 #[derive(Default)]
 pub struct Paths {
     kept: OnceLock<KeptCatalogue>,
@@ -63,8 +64,10 @@ impl Paths {
 pub(crate) struct KeptCatalogue {
     pub tables: Kept<TableEntry>,
     pub keysets: Kept<KeysetEntry>,
-    /// `None` for a keyset with more tables than a path holds.
+    /// `None` for a keyset with more tables than a path holds, and if there was no room.
     pub labels: Kept<Option<LabelPath>>,
+    /// Bytes that paths may still take. Keysets share tables, and each of their paths has all labels of these.
+    room: AtomicUsize,
     /// Keys by number; `None` for a damaged one.
     keys: Box<[Option<KeptKey>]>,
     /// Maps of values, by their number among the inner tables.
@@ -83,10 +86,12 @@ impl KeptCatalogue {
         let inner_tables = catalogue.keys.count..catalogue.inner_end();
         let ends = view.keyset_ends().map(|end| end.map(|end| end.0)).collect::<Result<Box<[u32]>>>();
         let map_of = |table| Map::open(view, table).ok().flatten().map_or(Map::NONE, |(_, map)| map);
+        let len = view.bytes().len();
         Self {
-            tables: Kept::new(catalogue.keys.count, catalogue.table_count),
-            keysets: Kept::new(0, catalogue.keysets.count),
-            labels: Kept::new(0, catalogue.keysets.count),
+            tables: Kept::new(catalogue.keys.count, catalogue.table_count, len),
+            keysets: Kept::new(0, catalogue.keysets.count, len),
+            labels: Kept::new(0, catalogue.keysets.count, len),
+            room: AtomicUsize::new(LEAST_ROOM.max(len.saturating_mul(ROOM_PER_BYTE))),
             keys: keys.map(|key| KeptKey::read(view, KeyId(key), &mut room).ok()).collect(),
             maps: inner_tables.map(map_of).collect(),
             series_ends: ends.ok().filter(|ends| ends.is_sorted()).unwrap_or_default(),
@@ -104,6 +109,12 @@ impl KeptCatalogue {
     /// Returns the ends of the series of all keysets; `None` if one is damaged.
     pub(crate) fn series_ends(&self) -> Option<&[u32]> {
         (self.series_ends.len() == self.keysets.kept.len()).then_some(&self.series_ends)
+    }
+
+    /// Returns true if there is room to keep a path, and takes it.
+    pub(crate) fn take_room(&self, path: &LabelPath) -> bool {
+        let rest = |room: usize| room.checked_sub(path.allocated());
+        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).is_ok()
     }
 
     fn allocated(&self) -> usize {
@@ -166,6 +177,11 @@ impl KeptKey {
 const SMALL_DICTIONARY: u32 = 1 << 14;
 /// Values that are kept, of all dictionaries together.
 const KEPT_VALUES: u32 = 1 << 16;
+/// Paths may take this many bytes, or [`ROOM_PER_BYTE`] for each byte of the block.
+const LEAST_ROOM: usize = 1 << 20;
+const ROOM_PER_BYTE: usize = 4;
+/// Least bytes of a block for each table and keyset.
+const BYTES_PER_ITEM: usize = 4;
 /// Bits of the length in the place of a value.
 const LEN_BITS: u32 = 24;
 
@@ -180,7 +196,10 @@ pub(crate) struct Kept<T> {
 pub(crate) struct KeptItem<T>(OnceLock<Box<T>>);
 
 impl<T> Kept<T> {
-    fn new(first: u32, end: u32) -> Self {
+    /// Makes room for items from `first` to before `end` of a block of `len` bytes. Only a forged block has an item in
+    /// fewer than [`BYTES_PER_ITEM`] bytes; none of them are kept.
+    fn new(first: u32, end: u32, len: usize) -> Self {
+        let end = if index(end) <= len / BYTES_PER_ITEM { end } else { first };
         Self { first, kept: (first..end).map(|_| KeptItem(OnceLock::new())).collect() }
     }
 

@@ -22,14 +22,15 @@ pub(super) struct LabelPaths<'view> {
 }
 
 impl<'view> LabelPaths<'view> {
-    /// Returns the paths of a keyset; `None` if the view keeps none, or if the keyset has too many tables.
+    /// Returns the paths of a keyset; `None` if the view keeps none, if the keyset has too many tables, or if the paths
+    /// of other keysets left no room.
     #[inline]
     pub(super) fn for_keyset<'data>(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>> {
         let view = keyset.table().view;
         let Some((kept, labels)) = view.kept().and_then(|kept| Some((kept, kept.labels.get(keyset.id())?))) else {
             return Ok(None);
         };
-        let path = labels.get_or_read(|| compile(keyset))?;
+        let path = labels.get_or_read(|| Ok(compile(keyset)?.filter(|path| kept.take_room(path))))?;
         Ok(path.as_ref().map(|path| Self { path, maps: kept.maps() }))
     }
 

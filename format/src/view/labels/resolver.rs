@@ -173,11 +173,13 @@ impl<'data, 'view> Current<'data, 'view> {
     /// Reads the labels of series `place` of the keyset: only those of its member if the row was the last one.
     #[inline]
     fn read(&mut self, paths: LabelPaths<'view>, place: u32, buffer: &mut Buffer<'data>) -> Result<()> {
-        let is_read = |read: &ReadRow<'_, '_>| place.wrapping_sub(read.before) < read.series_count;
+        // Lists of a forged block may have more series than the keyset, up to the end of all refs.
+        let is_read =
+            |read: &ReadRow<'_, '_>| place.checked_sub(read.before).is_some_and(|in_list| in_list < read.series_count);
         if !self.read.as_ref().is_some_and(is_read) {
             let (row, in_list) = match &self.read {
                 // Reading in order: the next row.
-                Some(read) if place == read.before.wrapping_add(read.series_count) => (read.row + 1, 0),
+                Some(read) if read.before.checked_add(read.series_count) == Some(place) => (read.row + 1, 0),
                 _ => self.keyset.locate(place)?,
             };
             self.read_parts(paths, (false, row), buffer)?;
