@@ -12,7 +12,7 @@ use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
 use super::spans::{for_each_keyset, room_for, rows_of};
 use crate::rows::lists::Cursor;
-use crate::rows::path::Source;
+use crate::rows::route::Source;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// The series of a selection in groups: two series are in one group if the kept labels are equal.
@@ -431,8 +431,8 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
             let mut labels = LabelsetId::NONE;
             for (key, source) in &own.sources {
                 let code = match source {
-                    Source::Row(path) => path.code(row)?,
-                    Source::Member(path) => path.code(member)?,
+                    Source::Row(route) => route.code(row)?,
+                    Source::Member(route) => route.code(member)?,
                     Source::Absent => continue,
                 };
                 labels = self.folding.fold.join(labels, LabelsetId::from_label(*key, code));

@@ -4,7 +4,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, SeriesRef};
 
 use crate::rows::lists::Cursor;
-use crate::rows::path::Source;
+use crate::rows::route::Source;
 use crate::{Searcher, SelectError};
 
 /// Series between two checks of the limits.
@@ -98,8 +98,8 @@ impl Searcher<'_, '_> {
             }
             if open.row_read != Some(open.cursor.row) {
                 for (code, source) in open.row_codes.iter_mut().zip(&open.sources) {
-                    if let Source::Row(path) = source {
-                        *code = path.code(open.cursor.row)?;
+                    if let Source::Row(route) = source {
+                        *code = route.code(open.cursor.row)?;
                     }
                 }
                 open.row_read = Some(open.cursor.row);
@@ -107,7 +107,7 @@ impl Searcher<'_, '_> {
             for ((column, source), &code) in columns.iter_mut().zip(&open.sources).zip(&open.row_codes) {
                 let Some(slot) = column.get_mut(position as usize) else { continue };
                 *slot = match source {
-                    Source::Member(path) => path.code(open.cursor.member(place)?)?,
+                    Source::Member(route) => route.code(open.cursor.member(place)?)?,
                     _ => code,
                 };
             }

@@ -96,9 +96,9 @@ impl Cache {
             }
             return if largest < u32::MAX { Ok(()) } else { Err(damaged_row(Rule::ColumnCode, table).into()) };
         }
-        let path = searcher.path(table, key)?;
+        let route = searcher.route(table, key)?;
         for row in rows {
-            *row = path.code(*row)?;
+            *row = route.code(*row)?;
         }
         Ok(())
     }
