@@ -38,7 +38,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// whose matchers are all of this kind cost some 10 ns per range of refs.
     ///
     /// # Errors
-    /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the [`Limits`].
+    /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the
+    /// [`Limits`](crate::Limits).
     pub fn select(&self, matchers: &[Matcher]) -> Result<Selection, SelectError> {
         self.limits.check()?;
         self.select_by(conditions(self.view, matchers, &self.limits)?)
