@@ -20,7 +20,7 @@ use crate::{KeyId, Result};
 /// A view [with paths](BlockView::with_paths) reads labels in less than half the time: it parses no entry twice. They
 /// belong to the block that they were first used with, and threads share them. The first use reads all dictionaries and
 /// maps, in 0.3 to 0.7 ms for a block of 3,578 keysets. They take 0.5 MB of memory then, and 0.8 KB more for each
-/// keyset that is used; paths to labels at most 1 MiB, or four times the bytes of the block. A view without paths
+/// keyset that is used; paths to labels at most 1 MiB, or eight times the bytes of the block. A view without paths
 /// allocates nothing.
 #[derive(Default)]
 pub struct Paths {
@@ -179,7 +179,7 @@ const SMALL_DICTIONARY: u32 = 1 << 14;
 const KEPT_VALUES: u32 = 1 << 16;
 /// Paths may take this many bytes, or [`ROOM_PER_BYTE`] for each byte of the block.
 const LEAST_ROOM: usize = 1 << 20;
-const ROOM_PER_BYTE: usize = 4;
+const ROOM_PER_BYTE: usize = 8;
 /// Least bytes of a block for each table and keyset.
 const BYTES_PER_ITEM: usize = 4;
 /// Bits of the length in the place of a value.
