@@ -81,7 +81,7 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
             return Ok(self.keyset.series_count().into());
         }
         let mut count = 0_u64;
-        if let (Some(members), Some(lists)) = (&self.members, Lists::open(&self.keyset)?) {
+        if let (Some(members), Some(lists)) = (&self.members, Lists::open(&self.keyset)) {
             for rows in self.rows.as_slice() {
                 self.for_each_batch(&lists, rows, limits, |batch| {
                     members.for_each(&lists.pool, batch, |places| {
@@ -91,7 +91,7 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
                 })?;
             }
         } else {
-            let mut cursor = Cursor::new(self.keyset)?;
+            let mut cursor = Cursor::new(self.keyset);
             for rows in self.rows.as_slice() {
                 let before = cursor.move_to_row(rows.start)?;
                 count += u64::from(cursor.move_to_row(rows.end)?.saturating_sub(before));
@@ -110,7 +110,7 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
         if self.is_whole() {
             return push(0, self.keyset.series_count());
         }
-        let mut cursor = Cursor::new(self.keyset)?;
+        let mut cursor = Cursor::new(self.keyset);
         let (Some(members), Some(lists)) = (&self.members, cursor.lists) else {
             for rows in self.rows.as_slice() {
                 let before = cursor.move_to_row(rows.start)?;
@@ -142,7 +142,7 @@ impl<'data, 'view> SelectedRows<'data, 'view> {
 
     /// Returns the selected rows that have series. A row has none if no member of its list is selected.
     pub(crate) fn rows_with_series(&self, limits: &Limits<'_>) -> Result<Cow<'_, Ranges>, SelectError> {
-        let (Some(members), Some(lists)) = (&self.members, Lists::open(&self.keyset)?) else {
+        let (Some(members), Some(lists)) = (&self.members, Lists::open(&self.keyset)) else {
             return Ok(Cow::Borrowed(&self.rows));
         };
         let mut kept = Ranges::default();

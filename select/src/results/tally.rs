@@ -119,7 +119,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
     /// Adds the series of a keyset; returns their number.
     fn add_part(&mut self, part: &SelectedRows<'data, 'a>) -> Result<u64, SelectError> {
         let (table, limits) = (part.keyset.table(), self.searcher.limits);
-        let lists = Lists::open(&part.keyset)?;
+        let lists = Lists::open(&part.keyset);
         let columns = table.columns().collect::<Result<Vec<_>, _>>()?;
         // Series of each selected row; a row of a keyset without lists is one.
         let mut series = Vec::new();

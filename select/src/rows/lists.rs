@@ -20,10 +20,8 @@ pub(crate) struct Lists<'data, 'view> {
 
 impl<'data, 'view> Lists<'data, 'view> {
     /// Returns the lists of a keyset, or `None` if it has none.
-    pub(crate) fn open(keyset: &Keyset<'data, 'view>) -> Result<Option<Self>, SelectError> {
-        let Some(pool) = keyset.pool() else { return Ok(None) };
-        let table = keyset.table();
-        Ok(Some(Self { column: table.column(table.column_count() - 1)?, pool }))
+    pub(crate) fn open(keyset: &Keyset<'data, 'view>) -> Option<Self> {
+        keyset.lists().map(|(&column, pool)| Self { column, pool })
     }
 }
 
@@ -43,9 +41,8 @@ pub(crate) struct Cursor<'data, 'view> {
 }
 
 impl<'data, 'view> Cursor<'data, 'view> {
-    pub(crate) fn new(keyset: Keyset<'data, 'view>) -> Result<Self, SelectError> {
-        let lists = Lists::open(&keyset)?;
-        Ok(Self { keyset, lists, row: 0, before: 0, len: 0, list: None })
+    pub(crate) fn new(keyset: Keyset<'data, 'view>) -> Self {
+        Self { lists: Lists::open(&keyset), keyset, row: 0, before: 0, len: 0, list: None }
     }
 
     /// Moves to the row that has series `place` of the keyset. Returns false if there is no such row.

@@ -56,9 +56,10 @@ impl<'data, 'view> Keyset<'data, 'view> {
         self.table
     }
 
-    /// Returns the column of lists and their pool.
+    /// Returns the column of the keyset's lists and their pool, or `None` for a keyset without lists.
     #[inline]
-    fn lists(&self) -> Option<(&Column, Pool<'data, 'view>)> {
+    #[must_use]
+    pub fn lists(&self) -> Option<(&Column, Pool<'data, 'view>)> {
         let (column, pool) = self.entry.lists.as_ref()?;
         Some((column, Pool::with_entry(self.table.view, *pool)))
     }

@@ -55,7 +55,7 @@ impl Searcher<'_, '_> {
             let rows = rows_of(keyset, places)?;
             let first_row = rows.start;
             let products = folding.row_values(keyset, &columns, rows)?;
-            let mut cursor = Cursor::new(*keyset)?;
+            let mut cursor = Cursor::new(*keyset);
             for range in places.as_slice() {
                 let mut place = range.start;
                 while place < range.end && cursor.move_to(place)? {

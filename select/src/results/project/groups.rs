@@ -289,7 +289,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         let mut row_groups = RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
         let Some(pool) = keyset.pool() else { return Ok(()) };
         let mut lists = self.lists.remove(&pool.id().0).unwrap_or_else(|| ListRuns::new(&pool));
-        let mut cursor = Cursor::new(*keyset)?;
+        let mut cursor = Cursor::new(*keyset);
         let mut unchecked = 0;
         for range in places.as_slice() {
             let mut place = range.start;
@@ -350,7 +350,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         ids: &[LabelsetId],
         first_row: u32,
     ) -> Result<(), SelectError> {
-        let mut cursor = Cursor::new(own.keyset)?;
+        let mut cursor = Cursor::new(own.keyset);
         let mut ranges = places.as_slice().iter().cloned().peekable();
         let mut row = first_row;
         // Rows with equal labels are passed together.

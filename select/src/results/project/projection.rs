@@ -151,7 +151,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
                 let source = |key: &Option<KeyId>| key.map_or(Ok(Source::Absent), |key| self.source(&keyset, key));
                 let sources = keys.iter().map(source).collect::<Result<Vec<_>, _>>()?;
                 let row_codes = vec![Projection::ABSENT; sources.len()];
-                return Ok(Some(Open { first, end, cursor: Cursor::new(keyset)?, sources, row_codes, row_read: None }));
+                return Ok(Some(Open { first, end, cursor: Cursor::new(keyset), sources, row_codes, row_read: None }));
             }
         }
         Ok(None)

@@ -216,7 +216,7 @@ impl ColumnReader {
         places: Range<u32>,
         has_members: bool,
     ) -> Result<Range<u32>, SelectError> {
-        let mut cursor = Cursor::new(*keyset)?;
+        let mut cursor = Cursor::new(*keyset);
         let (row, before) = self.row;
         cursor.pass_to(row, before);
         cursor.move_to(places.start)?;
