@@ -1,7 +1,7 @@
 //! Upper bits of a split list: [`Upper`].
 
 use crate::bits::{Window, mask};
-use crate::number::low32;
+use crate::number::{index, low32};
 
 /// Bits that are examined at a time: whole bytes, and fewer than the 57 bits that a word of a window has.
 const WORD_BITS: u64 = 56;
@@ -37,6 +37,36 @@ impl<'a> Upper<'a> {
     /// Returns the number of ones.
     pub(crate) fn ones(&self) -> u64 {
         self.words().map(|(_, word)| u64::from(word.count_ones())).sum()
+    }
+
+    /// Joins the upper parts of the members from place `start` on with their low bits, which are `low_width` each.
+    /// Returns false if there are fewer members.
+    pub(crate) fn join(&self, start: u32, low_width: u32, members: &mut [u32]) -> bool {
+        let mut left = members;
+        let mut place = 0_u32;
+        for (at, mut word) in self.words() {
+            let end = place + word.count_ones();
+            if end > start {
+                for _ in place..start {
+                    word &= word - 1;
+                }
+                let first = place.max(start);
+                let (here, after) = left.split_at_mut(index(end - first).min(left.len()));
+                // The upper part of a member is the number of zeros before its one: of bits less ones.
+                let mut zeros = low32(at).wrapping_sub(first);
+                for member in here {
+                    *member |= zeros.wrapping_add(word.trailing_zeros()).wrapping_shl(low_width);
+                    zeros = zeros.wrapping_sub(1);
+                    word &= word.wrapping_sub(1);
+                }
+                left = after;
+                if left.is_empty() {
+                    break;
+                }
+            }
+            place = end;
+        }
+        left.is_empty()
     }
 
     /// Returns the position of the one with this number, from 0, or `None` if there are fewer.

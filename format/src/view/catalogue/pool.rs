@@ -374,24 +374,8 @@ impl<'data> List<'data, '_> {
         let first_bit = self.first_bit + u64::from(places.start) * u64::from(width);
         let known = members.len();
         self.view.members.push_fields(first_bit, width, (places.end - places.start).into(), members)?;
-        let mut fields = members.get_mut(known..).unwrap_or_default().iter_mut();
-        let mut place = 0;
-        for (at, mut word) in upper.words() {
-            if place + word.count_ones() <= places.start {
-                place += word.count_ones();
-                continue;
-            }
-            while word != 0 {
-                if place >= places.start {
-                    let Some(field) = fields.next() else { return Ok(()) };
-                    let one = at + u64::from(word.trailing_zeros());
-                    *field = self.joined(one.saturating_sub(place.into()), u64::from(*field));
-                }
-                place += 1;
-                word &= word - 1;
-            }
-        }
-        if place < places.end { Err(self.wrong_upper_bits()) } else { Ok(()) }
+        let fields = members.get_mut(known..).unwrap_or_default();
+        if upper.join(places.start, width, fields) { Ok(()) } else { Err(self.wrong_upper_bits()) }
     }
 
     /// Returns the position of a row in the list, or `None` if it is not there; costs as [`List::binary_search`].
