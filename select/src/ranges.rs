@@ -58,6 +58,14 @@ impl Ranges {
         &self.ranges
     }
 
+    /// Returns the ranges, in order, in steps of at most `step` numbers, which is not 0.
+    pub(crate) fn in_steps(&self, step: u32) -> impl Iterator<Item = Range<u32>> {
+        self.ranges.iter().flat_map(move |range| {
+            let starts = range.clone().step_by(step as usize);
+            starts.map(move |start| start..range.end.min(start.saturating_add(step)))
+        })
+    }
+
     /// Returns true if the set has no numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {

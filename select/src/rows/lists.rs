@@ -1,7 +1,5 @@
 //! [`Lists`]: the lists that the rows of a keyset end in, and [`Cursor`], which passes over these rows.
 
-use std::ops::Range;
-
 use chronoxide_format::view::{Column, Keyset, Pool};
 
 use crate::SelectError;
@@ -29,7 +27,7 @@ impl<'data, 'view> Lists<'data, 'view> {
 /// are short to read, and searches for far ones.
 #[derive(Debug)]
 pub(crate) struct Cursor<'data, 'view> {
-    keyset: Keyset<'data, 'view>,
+    pub keyset: Keyset<'data, 'view>,
     pub lists: Option<Lists<'data, 'view>>,
     pub row: u32,
     /// Number of series of the keyset before the row.
@@ -118,18 +116,6 @@ impl<'data, 'view> Cursor<'data, 'view> {
         match (&self.lists, self.list) {
             (Some(lists), Some(list)) => Ok(lists.pool.list(list)?.get(place - self.before)?),
             _ => Ok(0),
-        }
-    }
-
-    /// Appends the members of some series of the current row, all at once, which is faster than one by one; nothing for
-    /// a keyset without lists.
-    pub(crate) fn push_members(&self, places: Range<u32>, members: &mut Vec<u32>) -> Result<(), SelectError> {
-        match (&self.lists, self.list) {
-            (Some(lists), Some(list)) => {
-                let in_list = places.start - self.before..places.end - self.before;
-                Ok(lists.pool.list(list)?.push_some_members(in_list, members)?)
-            }
-            _ => Ok(()),
         }
     }
 }

@@ -8,15 +8,18 @@
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`]: a block, its index, and the limits of queries |
 //! | `lists` | the lists that rows end in, and the series of each row |
+//! | `runs` | the lists of neighbouring rows and their members, read at once; `list_cache` keeps what they share |
 //! | `route` | the way from a row to the value of one label |
 //! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs; postings are made from them |
 
 mod columns;
 pub(crate) mod index;
+mod list_cache;
 pub(crate) mod lists;
 pub(crate) mod postings;
 pub(crate) mod route;
 pub(crate) mod row_set;
+pub(crate) mod runs;
 pub(crate) mod scan;
 mod searcher;
 

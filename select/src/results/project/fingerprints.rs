@@ -8,9 +8,8 @@ use chronoxide_format::{KeyId, SymbolId};
 
 use super::Labels;
 use super::fold::{Fold, Folding};
-use super::groups::SERIES_PER_CHECK;
 use super::spans::{for_each_keyset, room_for, rows_of};
-use crate::rows::lists::Cursor;
+use crate::rows::runs::{Runs, SERIES_PER_READ};
 use crate::{Searcher, SelectError, Selection};
 
 /// Multiplies the fingerprints of labels.
@@ -48,35 +47,28 @@ impl Searcher<'_, '_> {
     pub fn fingerprints(&self, selection: &Selection, labels: Labels<'_>) -> Result<Vec<Fingerprint>, SelectError> {
         let mut folding = Folding::new(self, labels.keys(self)?, Product);
         let mut fingerprints = room_for(selection)?;
-        let (mut read, mut unchecked) = (Vec::new(), 0_u32);
+        let mut runs = Runs::of_selection(self, selection);
         for_each_keyset(self, selection, |keyset, places| {
             let columns = folding.columns(keyset)?;
             let members = columns.member_table.map(|table| folding.rows(table)).transpose()?.flatten();
             let rows = rows_of(keyset, places)?;
             let first_row = rows.start;
             let products = folding.row_values(keyset, &columns, rows)?;
-            let mut cursor = Cursor::new(*keyset);
-            for range in places.as_slice() {
-                let mut place = range.start;
-                while place < range.end && cursor.move_to(place)? {
-                    let end = range.end.min(cursor.before.saturating_add(cursor.len));
-                    unchecked += end - place;
-                    if unchecked > SERIES_PER_CHECK {
-                        unchecked = 0;
-                        self.limits.check()?;
-                    }
-                    // Only in a damaged block can the row be before the first.
-                    let row = products.get(cursor.row.wrapping_sub(first_row) as usize).copied();
-                    let row = row.unwrap_or(Fingerprint::ONE);
-                    if let Some(products) = &members {
-                        read.clear();
-                        cursor.push_members(place..end, &mut read)?;
-                        let product = |&member: &u32| products.get(member as usize).map_or(row, |&member| row * member);
+            let mut runs = runs.open(keyset, places.count(), members.is_some())?;
+            for places in places.in_steps(SERIES_PER_READ) {
+                let rows = runs.read(&self.limits, places)?;
+                // Only in a damaged block can a row be before the first, or after the last.
+                let product = |row: u32| products.get(row.wrapping_sub(first_row) as usize).copied();
+                let rows = rows.map(|row| product(row).unwrap_or(Fingerprint::ONE));
+                if let Some(members) = &members {
+                    for (row, read) in rows.zip(runs.members_of_rows()) {
+                        let product = |&member: &u32| members.get(member as usize).map_or(row, |&member| row * member);
                         fingerprints.extend(read.iter().map(product));
-                    } else {
-                        fingerprints.extend(iter::repeat_n(row, (end - place) as usize));
                     }
-                    place = end;
+                } else {
+                    for (row, &len) in rows.zip(runs.lens()) {
+                        fingerprints.extend(iter::repeat_n(row, len as usize));
+                    }
                 }
             }
             Ok(())

@@ -1,10 +1,10 @@
 //! [`Groups`]: series that have equal values of some labels.
 
 use std::iter;
-use std::ops::Range;
+use std::mem;
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Keyset, Label, Pool};
+use chronoxide_format::view::{BlockView, Keyset, Label};
 use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::{HashMap, HashSet};
 
@@ -13,6 +13,7 @@ use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
 use super::spans::{for_each_keyset, room_for, rows_of};
 use crate::rows::lists::Cursor;
 use crate::rows::route::Source;
+use crate::rows::runs::{Runs, SERIES_PER_READ};
 use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// The series of a selection in groups: two series are in one group if the kept labels are equal.
@@ -60,9 +61,6 @@ impl Groups {
         Ok(labels)
     }
 }
-
-/// Series between two checks of the limits.
-pub(super) const SERIES_PER_CHECK: u32 = 1 << 16;
 
 /// Number of a labelset: of a single label its key and code, of several a number for each combination of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,7 +121,7 @@ impl Searcher<'_, '_> {
             by_id: HashMap::new(),
             by_labels: HashMap::new(),
             members: HashMap::new(),
-            lists: HashMap::new(),
+            runs: Runs::of_selection(self, selection),
         };
         for_each_keyset(self, selection, |keyset, places| grouping.add(keyset, places))?;
         let Grouping { numbers, first, .. } = grouping;
@@ -168,8 +166,7 @@ struct Grouping<'s, 'a, 'data> {
     by_labels: HashMap<LabelsetId, u32>,
     /// Kept labels of the members of lists, by the table of the members.
     members: HashMap<u32, Rc<MemberLabels>>,
-    /// Lists as runs, by pool.
-    lists: HashMap<u32, ListRuns>,
+    runs: Runs,
 }
 
 /// The kept labelsets of the rows that lists refer to, numbered without gaps.
@@ -190,55 +187,6 @@ impl MemberLabels {
         };
         let numbers = rows.iter().map(&mut number).collect();
         Self { numbers, ids }
-    }
-}
-
-/// Neighbours in a list that have the same kept labels.
-#[derive(Clone, Copy)]
-struct Run {
-    /// Number of their labelset in [`MemberLabels`].
-    number: u32,
-    len: u32,
-    /// The first of them.
-    member: u32,
-}
-
-/// The lists of a pool as runs. Many rows of many keysets end in the same list, so that each list is read once.
-struct ListRuns {
-    /// For each list of the pool, its place in `spans` plus one; 0 if it was not read yet.
-    places: Vec<u32>,
-    /// Runs of each list that was read.
-    spans: Vec<Range<usize>>,
-    runs: Vec<Run>,
-    /// Members of a list, to be reused.
-    buffer: Vec<u32>,
-}
-
-impl ListRuns {
-    fn new(pool: &Pool<'_, '_>) -> Self {
-        let places = vec![0; pool.list_count() as usize];
-        Self { places, spans: Vec::new(), runs: Vec::new(), buffer: Vec::new() }
-    }
-
-    /// Returns the runs of a list; none for a list out of range, which only a damaged block has.
-    fn get(&mut self, pool: &Pool<'_, '_>, list: u32, members: &MemberLabels) -> Result<&[Run], SelectError> {
-        let Some(place) = self.places.get_mut(list as usize) else { return Ok(&[]) };
-        if *place == 0 {
-            self.buffer.clear();
-            pool.list(list)?.push_members(&mut self.buffer)?;
-            let start = self.runs.len();
-            for &member in &self.buffer {
-                let number = members.numbers.get(member as usize).copied().unwrap_or_default();
-                match self.runs[start..].last_mut() {
-                    Some(last) if last.number == number => last.len += 1,
-                    _ => self.runs.push(Run { number, len: 1, member }),
-                }
-            }
-            self.spans.push(start..self.runs.len());
-            *place = self.spans.len() as u32;
-        }
-        let span = self.spans.get(*place as usize - 1).cloned().unwrap_or_default();
-        Ok(self.runs.get(span).unwrap_or_default())
     }
 }
 
@@ -287,58 +235,35 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
             ids.iter().for_each(|id| *row_counts.entry(*id).or_default() += 1);
         }
         let mut row_groups = RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
-        let Some(pool) = keyset.pool() else { return Ok(()) };
-        let mut lists = self.lists.remove(&pool.id().0).unwrap_or_else(|| ListRuns::new(&pool));
-        let mut cursor = Cursor::new(*keyset);
-        let mut unchecked = 0;
-        for range in places.as_slice() {
-            let mut place = range.start;
-            while place < range.end && cursor.move_to(place)? {
-                let end = range.end.min(cursor.before.saturating_add(cursor.len));
-                unchecked += end - place;
-                if unchecked > SERIES_PER_CHECK {
-                    unchecked = 0;
-                    self.folding.searcher.limits.check()?;
-                }
+        let mut kept = mem::take(&mut self.runs);
+        let mut runs = kept.open(keyset, places.count(), true)?;
+        for places in places.in_steps(SERIES_PER_READ) {
+            let mut series = keyset.first().0.saturating_add(places.start);
+            let rows = runs.read(&self.folding.searcher.limits, places)?;
+            for (row, read) in rows.zip(runs.members_of_rows()) {
                 // Only in a damaged block can the row be before the first.
-                let id = ids.get(cursor.row.wrapping_sub(first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
+                let id = ids.get(row.wrapping_sub(first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
                 row_groups.begin(id);
                 let is_new = row_counts.get(&id) == Some(&1);
-                let mut run_end = cursor.before;
-                for run in lists.get(&pool, cursor.list.unwrap_or(u32::MAX), &members)? {
-                    run_end = run_end.saturating_add(run.len);
-                    if run_end <= place {
-                        continue;
-                    }
-                    let number = run.number as usize;
+                for &member in read {
+                    let number = members.numbers.get(member as usize).copied().unwrap_or_default() as usize;
                     let Some(slot) = row_groups.groups.get_mut(number) else { continue };
                     if slot.0 != row_groups.generation {
-                        let series = keyset.first().0.saturating_add(place);
                         let group = if is_new {
                             self.first.push(SeriesRef(series));
                             self.first.len() as u32 - 1
                         } else {
                             let joined = self.folding.fold.join(id, members.ids[number]);
-                            self.group_of(&own, joined, cursor.row, run.member, series)?
+                            self.group_of(&own, joined, row, member, series)?
                         };
                         *slot = (row_groups.generation, group);
                     }
-                    let run_end = run_end.min(end);
-                    // Most runs are of one member, and one push is shorter than a loop.
-                    match run_end - place {
-                        1 => self.numbers.push(slot.1),
-                        len => self.numbers.extend(iter::repeat_n(slot.1, len as usize)),
-                    }
-                    place = run_end;
-                    if place == end {
-                        break;
-                    }
+                    self.numbers.push(slot.1);
+                    series = series.saturating_add(1);
                 }
-                // A damaged list is shorter than its length.
-                place = end;
             }
         }
-        self.lists.insert(pool.id().0, lists);
+        self.runs = kept;
         Ok(())
     }
 

@@ -104,12 +104,10 @@ impl Searcher<'_, '_> {
                 }
                 open.row_read = Some(open.cursor.row);
             }
+            let member = if open.has_members { open.cursor.member(place)? } else { 0 };
             for ((column, source), &code) in columns.iter_mut().zip(&open.sources).zip(&open.row_codes) {
                 let Some(slot) = column.get_mut(position as usize) else { continue };
-                *slot = match source {
-                    Source::Member(route) => route.code(open.cursor.member(place)?)?,
-                    _ => code,
-                };
+                *slot = if let Source::Member(route) = source { route.code(member)? } else { code };
             }
         }
         Ok(Projection { keys, columns })
@@ -122,6 +120,8 @@ struct Open<'data, 'view> {
     end: u32,
     cursor: Cursor<'data, 'view>,
     sources: Vec<Source<'data, 'view>>,
+    /// True if a label is in the members of lists.
+    has_members: bool,
     /// Codes of the labels in the row that was read last.
     row_codes: Vec<u32>,
     row_read: Option<u32>,
@@ -151,7 +151,9 @@ impl<'a, 'data> Searcher<'a, 'data> {
                 let source = |key: &Option<KeyId>| key.map_or(Ok(Source::Absent), |key| self.source(&keyset, key));
                 let sources = keys.iter().map(source).collect::<Result<Vec<_>, _>>()?;
                 let row_codes = vec![Projection::ABSENT; sources.len()];
-                return Ok(Some(Open { first, end, cursor: Cursor::new(keyset), sources, row_codes, row_read: None }));
+                let has_members = sources.iter().any(|source| matches!(source, Source::Member(_)));
+                let cursor = Cursor::new(keyset);
+                return Ok(Some(Open { first, end, cursor, sources, has_members, row_codes, row_read: None }));
             }
         }
         Ok(None)

@@ -4,10 +4,9 @@ use chronoxide_format::{KeyId, SeriesRef};
 
 use super::{CodeSink, ColumnReader};
 use crate::rows::postings::{Postings, PostingsWriter};
+use crate::rows::runs::SERIES_PER_READ;
 use crate::{Searcher, SelectError};
 
-/// Series that are read at once: their members take memory.
-const SERIES_PER_READ: u32 = 1 << 16;
 /// Series that both passes read in the time in which a query looks at a keyset: 15 to 30 ns per series, and some 500 ns
 /// per keyset.
 const SERIES_PER_KEYSET: u64 = 32;

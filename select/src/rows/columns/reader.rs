@@ -8,11 +8,8 @@ use chronoxide_format::{KeyId, Rule, SeriesRef};
 use super::cache::Cache;
 use super::{CodeColumn, CodeCounts, CodeSink};
 use crate::rows::index::{IndexedColumn, damaged_row};
-use crate::rows::lists::{Cursor, Lists};
+use crate::rows::runs::Runs;
 use crate::{Searcher, SelectError};
-
-/// Rows whose lists are read at once.
-const ROWS_PER_READ: u32 = 256;
 
 /// Reads columns of value codes of ranges of series of one block.
 ///
@@ -35,15 +32,14 @@ const ROWS_PER_READ: u32 = 256;
 /// assert_eq!(columns[0].len(), view.series_count()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ColumnReader {
     cache: Cache,
     /// Keyset that was read last.
     keyset: u32,
-    /// Row of the keyset that was read last, and the number of the keyset's series before it.
-    row: (u32, u32),
     /// For each key, where the last search in the index ended.
     places: Vec<usize>,
+    runs: Runs,
     buffers: Buffers,
 }
 
@@ -52,13 +48,20 @@ pub struct ColumnReader {
 struct Buffers {
     /// Column of the keyset for each key.
     indexed: Vec<Option<IndexedColumn>>,
-    /// For each row, the number of its series that are read.
-    runs: Vec<u32>,
-    /// For each row, the number of its list.
-    numbers: Vec<u32>,
     /// Codes of rows, or of members.
     codes: Vec<u32>,
-    members: Vec<u32>,
+}
+
+impl Default for ColumnReader {
+    fn default() -> Self {
+        Self {
+            cache: Cache::default(),
+            keyset: 0,
+            places: Vec::new(),
+            runs: Runs::of_ranges(),
+            buffers: Buffers::default(),
+        }
+    }
 }
 
 impl ColumnReader {
@@ -121,7 +124,7 @@ impl ColumnReader {
             let end = series.end.0.min(first.saturating_add(keyset.series_count()));
             self.read_keyset(searcher, &keyset, next - first..end - first, keys, sinks)?;
             if end - first == keyset.series_count() {
-                self.open(keyset.id().saturating_add(1));
+                self.keyset = keyset.id().saturating_add(1);
             }
             next = end;
         }
@@ -139,19 +142,13 @@ impl ColumnReader {
         };
         for number in [self.keyset, self.keyset.saturating_add(1)] {
             if let Some(keyset) = searcher.view.keyset(number)?.filter(has) {
-                self.open(number);
+                self.keyset = number;
                 return Ok(Some(keyset));
             }
         }
         let number = searcher.index.keyset_from(SeriesRef(series));
-        self.open(number);
+        self.keyset = number;
         Ok(searcher.view.keyset(number)?.filter(has))
-    }
-
-    fn open(&mut self, keyset: u32) {
-        if self.keyset != keyset {
-            (self.keyset, self.row) = (keyset, (0, 0));
-        }
     }
 
     /// Passes on the codes of some series of a keyset, by their places in it.
@@ -176,13 +173,10 @@ impl ColumnReader {
         let table = keyset.table();
         let has_lists = keyset.pool().is_some();
         let is_member = |indexed: &IndexedColumn| has_lists && indexed.number + 1 == table.column_count();
-        let rows = if has_lists {
-            let has_members = indexed.iter().flatten().any(is_member);
-            self.read_runs(keyset, places.clone(), has_members)?
-        } else {
-            places.clone()
-        };
-        let Buffers { indexed, runs, codes, members, .. } = &mut self.buffers;
+        let has_members = indexed.iter().flatten().any(is_member);
+        let mut runs = self.runs.open(keyset, places.end - places.start, has_members)?;
+        let rows = if has_lists { runs.read(&searcher.limits, places.clone())? } else { places.clone() };
+        let Buffers { indexed, codes } = &mut self.buffers;
         for ((key, indexed), sink) in keys.iter().zip(&*indexed).zip(sinks) {
             let Some(indexed) = indexed else {
                 sink.push_absent(places.end - places.start);
@@ -190,7 +184,7 @@ impl ColumnReader {
             };
             codes.clear();
             if is_member(indexed) {
-                codes.extend_from_slice(members);
+                codes.extend_from_slice(runs.members());
                 self.cache.map_rows(searcher, *key, indexed.domain, codes)?;
                 sink.push_codes(codes);
                 continue;
@@ -200,85 +194,11 @@ impl ColumnReader {
             table.read_column(rows.clone(), &stored, codes)?;
             self.cache.map_rows(searcher, *key, indexed.domain, codes)?;
             if has_lists {
-                sink.push_runs(runs, codes);
+                sink.push_runs(runs.lens(), codes);
             } else {
                 sink.push_codes(codes);
             }
         }
         Ok(())
-    }
-
-    /// Reads the lists of some series of a keyset: the length of each row's run and, if needed, members. Returns the
-    /// rows.
-    fn read_runs<'a, 'data>(
-        &mut self,
-        keyset: &Keyset<'data, 'a>,
-        places: Range<u32>,
-        has_members: bool,
-    ) -> Result<Range<u32>, SelectError> {
-        let mut cursor = Cursor::new(*keyset);
-        let (row, before) = self.row;
-        cursor.pass_to(row, before);
-        cursor.move_to(places.start)?;
-        let Cursor { mut row, before, lists, .. } = cursor;
-        let Some(Lists { column, pool }) = &lists else { return Ok(places) };
-        let Buffers { runs, numbers, members, .. } = &mut self.buffers;
-        runs.clear();
-        numbers.clear();
-        members.clear();
-        let table = keyset.table();
-        let damaged = |rule| SelectError::from(damaged_row(rule, table.id().0));
-        let lens = self.cache.list_lens(pool, table.row_count().min(places.end - places.start))?;
-        let len_of = |number: u32| match &lens {
-            Some(lens) => lens.get(number as usize).copied().ok_or_else(|| damaged(Rule::ColumnCode)),
-            None => Ok(pool.list_len(number)?),
-        };
-
-        let first_row = row;
-        let mut end = before;
-        while end < places.end && row < table.row_count() {
-            let read = row..table.row_count().min(row.saturating_add(ROWS_PER_READ));
-            let known = numbers.len();
-            numbers.resize(known + read.len(), 0);
-            let new = numbers.get_mut(known..).unwrap_or_default();
-            table.read_column(read, column, new)?;
-            for &number in &*new {
-                let len = len_of(number)?;
-                runs.push(len);
-                end = end.saturating_add(len);
-                row += 1;
-                if end >= places.end {
-                    break;
-                }
-            }
-        }
-        // A damaged block may have fewer series in lists than in keysets.
-        if end < places.end {
-            return Err(damaged(Rule::Anchors));
-        }
-        // The last list may end behind the places, and the first one begin before them.
-        let mut skipped = places.start.saturating_sub(before);
-        if let Some(last) = runs.last_mut() {
-            self.row = (row - 1, end.saturating_sub(*last));
-            *last = last.saturating_sub(end - places.end);
-        }
-        if let Some(first) = runs.first_mut() {
-            *first = first.saturating_sub(skipped);
-        }
-
-        if has_members {
-            let decoded = self.cache.pool(pool, places.end - places.start)?;
-            for (&number, &len) in numbers.iter().zip(&*runs) {
-                let wanted = skipped..skipped + len;
-                skipped = 0;
-                match decoded.as_ref().and_then(|pool| pool.members(number, wanted.clone())) {
-                    Some(known) => members.extend_from_slice(known),
-                    None => {
-                        pool.list(number)?.push_some_members(wanted, members)?;
-                    }
-                }
-            }
-        }
-        Ok(first_row..row)
     }
 }
