@@ -121,6 +121,7 @@ impl Searcher<'_, '_> {
             by_id: HashMap::new(),
             by_labels: HashMap::new(),
             members: HashMap::new(),
+            row_groups: HashMap::new(),
             runs: Runs::of_selection(self, selection),
         };
         for_each_keyset(self, selection, |keyset, places| grouping.add(keyset, places))?;
@@ -166,17 +167,20 @@ struct Grouping<'s, 'a, 'data> {
     by_labels: HashMap<LabelsetId, u32>,
     /// Kept labels of the members of lists, by the table of the members.
     members: HashMap<u32, Rc<MemberLabels>>,
+    /// Groups of the last row that ended in a list, by the table of the members.
+    row_groups: HashMap<u32, RowGroups>,
     runs: Runs,
 }
 
 /// The kept labelsets of the rows that lists refer to, numbered without gaps.
 struct MemberLabels {
+    table: u32,
     numbers: Vec<u32>,
     ids: Vec<LabelsetId>,
 }
 
 impl MemberLabels {
-    fn from_ids(rows: &[LabelsetId]) -> Self {
+    fn new(table: u32, rows: &[LabelsetId]) -> Self {
         let mut known: HashMap<LabelsetId, u32> = HashMap::new();
         let mut ids = Vec::new();
         let mut number = |id: &LabelsetId| {
@@ -186,7 +190,7 @@ impl MemberLabels {
             })
         };
         let numbers = rows.iter().map(&mut number).collect();
-        Self { numbers, ids }
+        Self { table, numbers, ids }
     }
 }
 
@@ -234,9 +238,12 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         if own.is_alone && !own.columns.columns.is_empty() {
             ids.iter().for_each(|id| *row_counts.entry(*id).or_default() += 1);
         }
-        let mut row_groups = RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
-        let mut kept = mem::take(&mut self.runs);
-        let mut runs = kept.open(keyset, places.count(), true)?;
+        // The last row of another keyset may have had the same labels.
+        let new_groups = || RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
+        let mut row_groups = self.row_groups.remove(&members.table).unwrap_or_else(new_groups);
+        let mut kept_runs = mem::take(&mut self.runs);
+        let mut runs = kept_runs.open(keyset, places.count(), true)?;
+        let mut numbers = mem::take(&mut self.numbers);
         for places in places.in_steps(SERIES_PER_READ) {
             let mut series = keyset.first().0.saturating_add(places.start);
             let rows = runs.read(&self.folding.searcher.limits, places)?;
@@ -258,12 +265,13 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
                         };
                         *slot = (row_groups.generation, group);
                     }
-                    self.numbers.push(slot.1);
+                    numbers.push(slot.1);
                     series = series.saturating_add(1);
                 }
             }
         }
-        self.runs = kept;
+        (self.numbers, self.runs) = (numbers, kept_runs);
+        self.row_groups.insert(members.table, row_groups);
         Ok(())
     }
 
@@ -331,7 +339,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
             return Ok(Some(Rc::clone(known)));
         }
         let Some(rows) = self.folding.rows(table)? else { return Ok(None) };
-        let members = Rc::new(MemberLabels::from_ids(&rows));
+        let members = Rc::new(MemberLabels::new(table, &rows));
         self.members.insert(table, Rc::clone(&members));
         Ok(Some(members))
     }
