@@ -274,6 +274,9 @@ mod tests {
             prop_assert_eq!(a.difference(&b), from_numbers(&(&left - &right)));
             prop_assert_eq!(a.complement(70), from_numbers(&(0..70).filter(|n| !left.contains(n)).collect()));
             prop_assert_eq!(a.count() as usize, left.len());
+            let steps: Vec<_> = a.in_steps(3).collect();
+            prop_assert!(steps.iter().all(|step| (1..=3).contains(&step.len())));
+            prop_assert!(steps.into_iter().flatten().eq(left.iter().copied()));
             prop_assert_eq!(a.is_empty(), left.is_empty());
             prop_assert_eq!(a.iter().collect::<Vec<_>>(), left.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(a.iter().sum::<u32>(), left.iter().sum::<u32>());
