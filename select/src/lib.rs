@@ -89,7 +89,7 @@
 //! | `error`, `limits` | [`SelectError`]; [`Limits`]: most series, most memory, most time, cancellation |
 //! | `ranges`, `selection` | [`Ranges`]: sorted ranges of numbers; [`Selection`]: refs in order, and set operations |
 //! | `matchers` | from text to [`Matcher`]s |
-//! | `rows` | [`Index`] and [`Searcher`]: rows of a block's tables; [`ColumnReader`] |
+//! | `rows` | [`IndexedBlock`], [`Index`] and [`Searcher`]: rows of a block's tables; [`ColumnReader`] |
 //! | `conditions` | from matchers to series |
 //! | `results` | values, counts, labels, groups and pages of series |
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
@@ -114,5 +114,5 @@ pub use limits::Limits;
 pub use matchers::{Matcher, Operator, Patterns, Selector, SelectorError};
 pub use ranges::{Numbers, Ranges};
 pub use results::{FindManyError, Groups, LabelOrder, Labels, Pages, Projection, SeriesProducts, Tally, TextBytes};
-pub use rows::{CodeColumn, CodeCounts, ColumnReader, Index, Searcher};
+pub use rows::{CodeColumn, CodeCounts, ColumnReader, Index, IndexedBlock, Searcher};
 pub use selection::{Refs, Selection};

@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_format::{KeyId, SeriesRef};
-use chronoxide_select::{CodeColumn, ColumnReader, Pages, Searcher};
+use chronoxide_select::{CodeColumn, ColumnReader, Limits, Pages, Searcher, SelectError};
 
 use crate::codes::{Codes, Nulls};
 use crate::column::{ColumnContent, schema};
@@ -88,10 +88,11 @@ impl Batches {
                 },
             });
         }
-        let searcher = Searcher::new(&view, table.index());
         let pending = if scan.in_label_order {
-            let sorted = searcher.in_label_order(&scan.selection()?).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-            Pending::Sorted(sorted.map_err(|error| table.locate(error))?.into_iter())
+            let selection = scan.selection()?;
+            let sort =
+                |searcher: &Searcher<'_, '_>| searcher.in_label_order(&selection)?.collect::<Result<Vec<_>, _>>();
+            Pending::Sorted(table.indexed().search(Limits::default(), sort)?.into_iter())
         } else {
             match &scan.series {
                 ScannedSeries::All => Pending::Ranges(table.all().ranges().collect(), None),
@@ -107,11 +108,14 @@ impl Batches {
 
     /// Reads the series of the next batch, or `None` at the end.
     fn read(&mut self) -> Result<Option<Read>, TableError> {
+        let table = self.table.clone();
+        Ok(table.indexed().search(Limits::default(), |searcher| self.read_with(searcher))?)
+    }
+
+    fn read_with(&mut self, searcher: &Searcher<'_, '_>) -> Result<Option<Read>, SelectError> {
         let wanted = self.batch_size.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let Self { table, keys, pending, reader, sources, .. } = self;
+        let Self { keys, pending, reader, sources, .. } = self;
         let has_refs = sources.iter().any(|source| matches!(source, Source::SeriesRef));
-        let view = table.block().view();
-        let searcher = Searcher::new(&view, table.index());
         let mut refs = Vec::with_capacity(if has_refs { wanted.min(Scan::DEFAULT_BATCH_SIZE) } else { 0 });
         let mut len = 0;
         let codes = match pending {
@@ -119,7 +123,7 @@ impl Batches {
                 let series: Vec<SeriesRef> = series.take(wanted).collect();
                 refs.extend(series.iter().filter(|_| has_refs).map(|series| u64::from(series.0)));
                 len = series.len();
-                let projection = searcher.project_keys(&series, keys).map_err(|error| table.locate(error))?;
+                let projection = searcher.project_keys(&series, keys)?;
                 (0..keys.len()).map(|column| Codes::from_projected(projection.codes(column))).collect()
             }
             Pending::Ranges(ranges, pages) => {
@@ -127,14 +131,14 @@ impl Batches {
                 let mut columns = vec![CodeColumn::with_capacity(capacity); keys.len()];
                 while len < wanted {
                     let Some(range) = ranges.front_mut() else {
-                        let page = pages.as_mut().map(|pages| pages.next_page(&searcher)).transpose();
-                        let Some(page) = page.map_err(|error| table.locate(error))?.flatten() else { break };
+                        let page = pages.as_mut().map(|pages| pages.next_page(searcher)).transpose()?;
+                        let Some(page) = page.flatten() else { break };
                         ranges.extend(page.ranges());
                         continue;
                     };
                     let room = u32::try_from(wanted - len).unwrap_or(u32::MAX);
                     let next = range.start..range.end.min(SeriesRef(range.start.0.saturating_add(room)));
-                    reader.read(&searcher, next.clone(), keys, &mut columns).map_err(|error| table.locate(error))?;
+                    reader.read(searcher, next.clone(), keys, &mut columns)?;
                     if has_refs {
                         refs.extend((next.start.0..next.end.0).map(u64::from));
                     }

@@ -1,7 +1,7 @@
 //! [`Scan`]: choice of columns and series.
 
 use arrow_schema::SchemaRef;
-use chronoxide_select::{Pages, Searcher, Selection};
+use chronoxide_select::{Limits, Pages, Searcher, Selection};
 
 use crate::column::schema;
 use crate::{Batches, BlockTable, Column, Strings, TableError};
@@ -96,9 +96,8 @@ impl Scan {
             ScannedSeries::All => Ok(self.table.all()),
             ScannedSeries::Selected(selection) => Ok(selection.clone()),
             ScannedSeries::Pages(pages) => {
-                let view = self.table.block().view();
-                let searcher = Searcher::new(&view, self.table.index());
-                Ok(pages.as_ref().clone().take(&searcher, u32::MAX).map_err(|error| self.table.locate(error))?)
+                let take = |searcher: &Searcher<'_, '_>| pages.as_ref().clone().take(searcher, u32::MAX);
+                Ok(self.table.indexed().search(Limits::default(), take)?)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::StringViewArray;
 use chronoxide_format::{Error, KeyId, SeriesRef};
 use chronoxide_reader::{Block, FileError, View};
-use chronoxide_select::{Index, Matcher, Pages, Searcher, SelectError, Selection};
+use chronoxide_select::{IndexedBlock, Limits, Matcher, Pages, SelectError, Selection};
 
 use crate::arena::Arena;
 use crate::column::Column;
@@ -22,8 +22,7 @@ pub struct BlockTable {
 
 #[derive(Debug)]
 struct OpenTable {
-    block: Block,
-    index: Arc<Index>,
+    block: IndexedBlock,
     arena: Arena,
     /// Names of the keys, made by the first scan that needs them.
     key_names: OnceLock<Arc<StringViewArray>>,
@@ -33,39 +32,32 @@ struct OpenTable {
 }
 
 impl BlockTable {
-    /// Makes a table of a block, and an [`Index`] of it.
+    /// Makes a table of a block, and the index of the block.
     ///
     /// # Errors
     /// [`TableError::Select`] if the block is damaged in a byte that was read.
-    pub fn new(block: Block) -> Result<Self, TableError> {
-        let index = Index::new(&block.view()).map_err(|error| block.locate(error))?;
-        Self::with_index(block, Arc::new(index))
-    }
-
-    /// Makes a table of a block whose index is there already. An index of another block gives wrong series or errors.
-    ///
-    /// # Errors
-    /// As [`BlockTable::new`].
-    pub fn with_index(block: Block, index: Arc<Index>) -> Result<Self, TableError> {
-        block.keep_paths();
+    pub fn new(block: impl Into<IndexedBlock>) -> Result<Self, TableError> {
+        let indexed = block.into();
+        indexed.index()?;
+        let block = indexed.block();
         let view = block.view();
         let series_count = view.series_count().map_err(|error| block.locate(error.into()))?;
         let dictionaries = (0..view.key_count()).map(|_| OnceLock::new()).collect();
-        let arena = Arena::new(&block);
+        let arena = Arena::new(block);
         let key_names = OnceLock::new();
-        Ok(Self { open: Arc::new(OpenTable { arena, key_names, dictionaries, series_count, block, index }) })
+        Ok(Self { open: Arc::new(OpenTable { arena, key_names, dictionaries, series_count, block: indexed }) })
     }
 
     /// Returns the block.
     #[must_use]
     pub fn block(&self) -> &Block {
-        &self.open.block
+        self.open.block.block()
     }
 
-    /// Returns the index of the block.
+    /// Returns the block with its index.
     #[must_use]
-    pub fn index(&self) -> &Arc<Index> {
-        &self.open.index
+    pub fn indexed(&self) -> &IndexedBlock {
+        &self.open.block
     }
 
     /// Returns the number of series.
@@ -94,20 +86,18 @@ impl BlockTable {
     /// Returns the series that satisfy all matchers; all series if there are none.
     ///
     /// # Errors
-    /// As [`Searcher::select`], with the path of the block.
+    /// As [`Searcher::select`](chronoxide_select::Searcher::select), with the path of the block.
     pub fn select(&self, matchers: &[Matcher]) -> Result<Selection, TableError> {
-        let view = self.block().view();
-        Searcher::new(&view, self.index()).select(matchers).map_err(|error| self.block().locate(error).into())
+        Ok(self.indexed().search(Limits::default(), |searcher| searcher.select(matchers))?)
     }
 
     /// Prepares the series that satisfy all matchers of at least one list, in parts of bounded memory: see
     /// [`Scan::with_pages`].
     ///
     /// # Errors
-    /// As [`Searcher::pages`], with the path of the block.
+    /// As [`Searcher::pages`](chronoxide_select::Searcher::pages), with the path of the block.
     pub fn pages<'m>(&self, alternatives: impl IntoIterator<Item = &'m [Matcher]>) -> Result<Pages, TableError> {
-        let view = self.block().view();
-        Searcher::new(&view, self.index()).pages(alternatives).map_err(|error| self.block().locate(error).into())
+        Ok(self.indexed().search(Limits::default(), |searcher| searcher.pages(alternatives))?)
     }
 
     /// Returns all series.

@@ -4,10 +4,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, Int64Array, StringViewArray, UInt32Array};
 use arrow_select::take::take;
 use chronoxide_format::KeyId;
-use chronoxide_select::{CodeColumn, CodeCounts, ColumnReader, Searcher, SelectError, Selection};
+use chronoxide_select::{CodeColumn, CodeCounts, ColumnReader, Limits, Searcher, SelectError, Selection};
 
 use crate::dictionary::damaged_key;
-use crate::{BlockTable, Scan, TableError};
+use crate::{Scan, TableError};
 
 impl Scan {
     /// Returns the values that a label has in the scan's series, in byte order, and the number of series of each. If
@@ -28,8 +28,10 @@ impl Scan {
         };
         let values = table.dictionary(key)?;
         let is_dense = values.len() <= series.count() as usize;
-        let counts = if is_dense { count(table, key, values.len(), &series) } else { sort(table, key, &series) };
-        let counts = counts.map_err(|error| table.locate(error))?;
+        let counts = table.indexed().search(Limits::default(), |searcher| match is_dense {
+            true => count(searcher, key, values.len(), &series),
+            false => sort(searcher, key, &series),
+        })?;
         match counts.values.last() {
             Some(&(code, _)) if code as usize >= values.len() => Err(table.locate(damaged_key(key)).into()),
             _ => counts.to_arrays(&values),
@@ -54,13 +56,16 @@ impl Counts {
 }
 
 /// Counts the series of each value.
-fn count(table: &BlockTable, key: KeyId, cardinality: usize, series: &Selection) -> Result<Counts, SelectError> {
-    let view = table.block().view();
-    let searcher = Searcher::new(&view, table.index());
+fn count(
+    searcher: &Searcher<'_, '_>,
+    key: KeyId,
+    cardinality: usize,
+    series: &Selection,
+) -> Result<Counts, SelectError> {
     let mut counts = [CodeCounts::new(cardinality as u32)];
     let mut reader = ColumnReader::default();
     for range in series.ranges() {
-        reader.count(&searcher, range, &[key], &mut counts)?;
+        reader.count(searcher, range, &[key], &mut counts)?;
     }
     let [counts] = counts;
     let values = (0..).zip(counts.counts().iter().copied()).filter(|(_, count)| *count > 0);
@@ -68,13 +73,11 @@ fn count(table: &BlockTable, key: KeyId, cardinality: usize, series: &Selection)
 }
 
 /// Counts the series of each value by sorting the codes: there are fewer series than values.
-fn sort(table: &BlockTable, key: KeyId, series: &Selection) -> Result<Counts, SelectError> {
-    let view = table.block().view();
-    let searcher = Searcher::new(&view, table.index());
+fn sort(searcher: &Searcher<'_, '_>, key: KeyId, series: &Selection) -> Result<Counts, SelectError> {
     let mut column = [CodeColumn::default()];
     let mut reader = ColumnReader::default();
     for range in series.ranges() {
-        reader.read(&searcher, range, &[key], &mut column)?;
+        reader.read(searcher, range, &[key], &mut column)?;
     }
     let [column] = column;
     let absent = column.absent().count();

@@ -5,7 +5,6 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use chronoxide_reader::{Block, Checks, SeriesRef};
-use chronoxide_select::{Limits, Searcher};
 
 use crate::error::{CxError, Failure, guard, guard_value};
 use crate::label::{CX_NO_SERIES, CxLabel};
@@ -54,7 +53,7 @@ pub(crate) fn checks(checks: CxChecks) -> Result<Checks, Failure> {
 
 impl CxBlock {
     fn new(block: Block) -> Self {
-        Self { cell: BlockCell::single(block) }
+        Self { cell: BlockCell::share(block.into()) }
     }
 }
 
@@ -246,11 +245,7 @@ pub unsafe extern "C" fn cx_block_find(
         let (cell, series) = (&required(block, "block")?.cell, required(series, "series")?);
         // SAFETY: the caller's contract.
         let labels = unsafe { CxLabel::pairs(labels, label_count) }?;
-        let found = match cell.known_index() {
-            Some(index) => Searcher::new(cell.view(), index).with_limits(Limits::default()).find(&labels),
-            None => cell.view().find(labels.iter().copied()),
-        };
-        series.write(found.map_err(|error| cell.locate(error))?.map_or(CX_NO_SERIES, |series| series.0));
+        series.write(cell.open().find(&labels)?.map_or(CX_NO_SERIES, |series| series.0));
         Ok(())
     })
 }

@@ -72,8 +72,8 @@ impl Walk {
         let order = OrderCell::try_new(owner, |Owner { selected, flag }| match order {
             CX_ORDER_REFS => Ok(Order::Refs(selected.selection.iter())),
             CX_ORDER_LABELS => {
-                let searcher = selected.cell.searcher(limits(c_limits, flag.as_deref()));
-                let order = searcher.and_then(|searcher| searcher.in_label_order(&selected.selection));
+                let searcher = selected.cell.searcher(limits(c_limits, flag.as_deref()))?;
+                let order = searcher.in_label_order(&selected.selection);
                 Ok(Order::Labels(Box::new(order.map_err(|error| selected.cell.locate(error))?)))
             }
             other => Err(Failure::usage(format!("order: {other} is not one of CX_ORDER_REFS, CX_ORDER_LABELS"))),

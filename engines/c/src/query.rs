@@ -32,8 +32,8 @@ pub extern "C" fn cx_block_select(
             let cell = &required(block, "block")?.cell;
             let flag = flag(limits);
             let limits = self::limits(limits, flag.as_deref());
-            let selected = cell.searcher(limits).and_then(|searcher| searcher.select(matchers(selector)));
-            Ok(CxSelection::new(Arc::clone(cell), selected.map_err(|error| cell.locate(error))?))
+            let selected = cell.open().search(limits, |searcher| searcher.select(matchers(selector)))?;
+            Ok(CxSelection::new(Arc::clone(cell), selected))
         })
     })
 }
@@ -51,8 +51,7 @@ pub extern "C" fn cx_block_count(
         let (cell, count) = (&required(block, "block")?.cell, required(count, "count")?);
         let flag = flag(limits);
         let limits = self::limits(limits, flag.as_deref());
-        let counted = cell.searcher(limits).and_then(|searcher| searcher.count(matchers(selector)));
-        count.write(counted.map_err(|error| cell.locate(error))?);
+        count.write(cell.open().search(limits, |searcher| searcher.count(matchers(selector)))?);
         Ok(())
     })
 }
@@ -72,10 +71,9 @@ pub extern "C" fn cx_block_label_names(
             let flag = flag(limits);
             let limits = self::limits(limits, flag.as_deref());
             let names = match matchers(selector) {
-                [] => cell.view().label_names().collect::<Result<Vec<_>, _>>().map_err(SelectError::from),
-                matchers => cell.searcher(limits).and_then(|searcher| searcher.label_names(matchers)),
+                [] => cell.view().label_names().collect::<Result<_, _>>().map_err(|error| cell.locate(error))?,
+                matchers => cell.open().search(limits, |searcher| searcher.label_names(matchers))?,
             };
-            let names = names.map_err(|error| cell.locate(error))?;
             Ok(CxStrings::new(names, CxFailures::none(), || Source::Block(Arc::clone(cell))))
         })
     })
@@ -103,10 +101,9 @@ pub unsafe extern "C" fn cx_block_label_values(
             let limits = self::limits(limits, flag.as_deref());
             let most = (max_values > 0).then_some(max_values);
             let values = match matchers(selector) {
-                [] => all_values(cell.view(), name, most),
-                matchers => cell.searcher(limits).and_then(|searcher| searcher.label_values(name, matchers, most)),
+                [] => all_values(cell.view(), name, most).map_err(|error| cell.locate(error))?,
+                matchers => cell.open().search(limits, |searcher| searcher.label_values(name, matchers, most))?,
             };
-            let values = values.map_err(|error| cell.locate(error))?;
             Ok(CxStrings::new(values, CxFailures::none(), || Source::Block(Arc::clone(cell))))
         })
     })

@@ -28,10 +28,8 @@ pub struct CxSet {
 
 impl CxSet {
     fn new(set: BlockSet) -> Self {
-        let block = |(position, block): (usize, &SetBlock)| CxBlock {
-            cell: BlockCell::in_set(block.block().clone(), &set, position),
-        };
-        let blocks = set.blocks().iter().enumerate().map(block).collect();
+        let block = |block: &SetBlock| CxBlock { cell: BlockCell::share(block.open().clone()) };
+        let blocks = set.blocks().iter().map(block).collect();
         let unreadable = CxFailures::new(set.unreadable().iter().map(|(_, error)| Failure::from_error(error)));
         Self { set, blocks, unreadable }
     }

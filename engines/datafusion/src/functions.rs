@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use chronoxide_arrow::BlockTable;
-use chronoxide_select::{Searcher, Selector};
+use chronoxide_select::{Limits, Searcher, SelectError, Selector};
 use datafusion::catalog::{MemTable, TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::plan_err;
 use datafusion::error::Result;
@@ -127,15 +127,11 @@ impl std::error::Error for NotText {}
 fn distinct(
     column: &str,
     blocks: &[BlockTable],
-    texts: impl for<'a, 'data> Fn(
-        &Searcher<'a, 'data>,
-    ) -> std::result::Result<Vec<&'data [u8]>, chronoxide_select::SelectError>,
+    texts: impl for<'a, 'data> Fn(&Searcher<'a, 'data>) -> std::result::Result<Vec<&'data [u8]>, SelectError>,
 ) -> Result<Arc<dyn TableProvider>> {
     let mut all = BTreeSet::new();
     for table in blocks {
-        let view = table.block().view();
-        let found = texts(&Searcher::new(&view, table.index()));
-        let found = found.map_err(|error| external(table.block().locate(error)))?;
+        let found = table.indexed().search(Limits::default(), &texts).map_err(external)?;
         for text in found {
             let text = std::str::from_utf8(text).map_err(|error| external(table.block().locate(NotText(error))))?;
             all.insert(text.to_owned());

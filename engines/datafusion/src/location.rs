@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 use chronoxide_arrow::BlockTable;
 use chronoxide_reader::{Block, BlockId, Checks, MAX_ARCHIVE_MEMORY, check_archives};
@@ -119,11 +118,7 @@ pub(crate) fn tables_of_set(set: &BlockSet) -> Result<Vec<BlockTable>> {
     if let Some((_, error)) = set.unreadable().first() {
         return Err(DataFusionError::External(error.to_string().into()));
     }
-    let table = |block: &chronoxide_select::SetBlock| {
-        let index = block.index().map_err(|error| external(block.block().locate(error)))?;
-        BlockTable::with_index(block.block().clone(), Arc::clone(index)).map_err(external)
-    };
-    set.blocks().iter().map(table).collect()
+    set.blocks().iter().map(|block| BlockTable::new(block.open().clone()).map_err(external)).collect()
 }
 
 /// Error of a store. Its text has the causes, too: DataFusion shows the text alone.

@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::KeyId;
-use chronoxide_select::{AcceptedCodes, Limits, Ranges, Searcher, Selection};
+use chronoxide_select::{AcceptedCodes, Limits, Ranges, Selection};
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, plan_err};
@@ -240,16 +240,13 @@ impl Predicate {
                 }
             }
         }
-        let searcher = Searcher::new(&view, table.index()).with_limits(limits);
-        let selected = match first {
+        let selected = table.indexed().search(limits, |searcher| match first {
             _ if accepted.is_empty() => Ok(table.all()),
             // The first series of the block need not be those whose refs are accepted.
-            Some(first) if refs == table.all() => {
-                searcher.pages_of_codes(&accepted).and_then(|pages| pages.take(&searcher, first))
-            }
+            Some(first) if refs == table.all() => searcher.pages_of_codes(&accepted)?.take(searcher, first),
             _ => searcher.select_codes(&accepted),
-        };
-        Ok(selected.map_err(|error| external(table.block().locate(error)))?.intersection(&refs))
+        });
+        Ok(selected.map_err(external)?.intersection(&refs))
     }
 }
 

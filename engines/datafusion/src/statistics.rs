@@ -3,7 +3,7 @@
 use arrow::array::Array;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::KeyId;
-use chronoxide_select::{Searcher, Selection};
+use chronoxide_select::{Limits, Selection};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use datafusion::error::Result;
@@ -38,8 +38,7 @@ fn block_statistics(
     let is_whole = series.count() == table.series_count();
     let has_labels = columns.iter().any(|column| matches!(column.content(), ColumnContent::Label(_)));
     let per_key = if is_whole && has_labels {
-        let searcher = Searcher::new(&view, table.index());
-        searcher.series_per_key().map_err(|error| external(table.block().locate(error)))?
+        table.indexed().search(Limits::default(), |searcher| searcher.series_per_key()).map_err(external)?
     } else {
         Vec::new()
     };

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use chronoxide_arrow::BlockTable;
 use chronoxide_datafusion::SeriesTable;
 use chronoxide_reader::{Block, SeriesRef};
-use chronoxide_select::{Searcher, SelectError, Selection};
+use chronoxide_select::{IndexedBlock, Limits, Searcher, SelectError, Selection};
 use chronoxide_text::human;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -25,23 +25,23 @@ use crate::table::{Part, PyTable, Rows};
 
 /// A block, and its table of Arrow when it was needed.
 pub(crate) struct OpenBlock {
-    block: Block,
-    /// Made by the first query, with the index of the block.
+    open: IndexedBlock,
+    /// Made by the first query that needs it.
     table: OnceLock<BlockTable>,
 }
 
 impl OpenBlock {
     pub(crate) fn new(block: Block) -> Arc<Self> {
-        Arc::new(Self { block, table: OnceLock::new() })
+        Arc::new(Self { open: block.into(), table: OnceLock::new() })
     }
 
     /// Returns the block of a table.
     pub(crate) fn from_table(table: &BlockTable) -> Arc<Self> {
-        Arc::new(Self { block: table.block().clone(), table: OnceLock::from(table.clone()) })
+        Arc::new(Self { open: table.indexed().clone(), table: OnceLock::from(table.clone()) })
     }
 
     pub(crate) fn block(&self) -> &Block {
-        &self.block
+        self.open.block()
     }
 
     /// Returns the block as a table. The first call makes its index.
@@ -50,40 +50,37 @@ impl OpenBlock {
             return Ok(table);
         }
         // Two threads may both make it, which is harmless.
-        let made = BlockTable::new(self.block.clone()).map_err(Raise::raise)?;
+        let made = BlockTable::new(self.open.clone()).map_err(Raise::raise)?;
         Ok(self.table.get_or_init(|| made))
     }
 
     /// Answers a query.
     fn ask<T>(&self, query: impl FnOnce(&Searcher<'_, '_>) -> Result<T, SelectError>) -> PyResult<T> {
-        let (table, view) = (self.table()?, self.block.view());
-        query(&Searcher::new(&view, table.index())).map_err(|error| self.block.locate(error).raise())
+        self.open.search(Limits::default(), query).map_err(Raise::raise)
     }
 
-    /// Returns the series with exactly these labels. A search takes microseconds: the index is used if it is there.
+    /// Returns the series with exactly these labels.
     pub(crate) fn find(&self, labels: &Labels) -> PyResult<Option<SeriesRef>> {
-        let found = match self.table.get() {
-            Some(table) => Searcher::new(&self.block.view(), table.index()).find(labels.pairs()),
-            None => self.block.view().find(labels.pairs().iter().map(|(name, value)| (name, value))),
-        };
-        found.map_err(|error| self.block.locate(error).raise())
+        self.open.find(labels.pairs()).map_err(Raise::raise)
     }
 
     pub(crate) fn series_count(&self) -> PyResult<u32> {
-        self.block.view().series_count().map_err(|error| self.block.locate(error).raise())
+        self.block().view().series_count().map_err(|error| self.block().locate(error).raise())
     }
 
     /// Returns the path, or the id of a block without one.
     pub(crate) fn name(&self) -> String {
-        self.block.path().map_or_else(|| self.block.view().block_id().to_string(), |path| path.display().to_string())
+        self.block()
+            .path()
+            .map_or_else(|| self.block().view().block_id().to_string(), |path| path.display().to_string())
     }
 
     /// Returns the name and the size of the block.
     pub(crate) fn title(&self) -> PyResult<String> {
-        let (path, view) = (self.name(), self.block.view());
+        let (path, view) = (self.name(), self.block().view());
         let series = format!("{} series", human::count(self.series_count()?.into()));
         let names = human::count_of(view.key_count().into(), "label name");
-        Ok(format!("{path}: {series}, {names}, {}", human::bytes(self.block.bytes().len() as u64)))
+        Ok(format!("{path}: {series}, {names}, {}", human::bytes(self.block().bytes().len() as u64)))
     }
 }
 

@@ -5,18 +5,16 @@ mod query;
 mod series;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use chronoxide_format::view::TimeRange;
-use chronoxide_reader::{
-    Block, BlockId, Checks, FileError, Folder, FolderError, Hidden, MAX_ARCHIVE_MEMORY, OpenError,
-};
+use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Hidden, MAX_ARCHIVE_MEMORY, OpenError};
 
 pub use groups::SetGroups;
 pub use query::{BlockSelection, Partial, SetQuery, SetSelection};
 pub use series::{JoinedSeries, Occurrence};
 
-use crate::{Index, SelectError};
+use crate::IndexedBlock;
 
 /// The live blocks of a folder: a snapshot that is queried as one.
 ///
@@ -53,14 +51,17 @@ pub struct BlockSet {
 #[derive(Debug)]
 pub struct SetBlock {
     path: PathBuf,
-    id: BlockId,
-    block: Block,
+    open: IndexedBlock,
     time: Option<TimeRange>,
-    /// Made by the first query that needs it.
-    index: Arc<OnceLock<Arc<Index>>>,
 }
 
 impl SetBlock {
+    fn new(path: PathBuf, block: Block) -> Self {
+        // A damaged meta section was found when the folder was opened.
+        let time = block.view().meta().ok().and_then(|meta| meta.time());
+        Self { path, open: IndexedBlock::new(block), time }
+    }
+
     /// Returns the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -70,46 +71,25 @@ impl SetBlock {
     /// Returns the block's id.
     #[must_use]
     pub fn id(&self) -> BlockId {
-        self.id
+        self.block().view().block_id()
     }
 
     /// Returns the block.
     #[must_use]
     pub fn block(&self) -> &Block {
-        &self.block
+        self.open.block()
+    }
+
+    /// Returns the block with its index.
+    #[must_use]
+    pub fn open(&self) -> &IndexedBlock {
+        &self.open
     }
 
     /// Returns the time range of the block, or `None` if it is unknown.
     #[must_use]
     pub fn time(&self) -> Option<TimeRange> {
         self.time
-    }
-
-    /// Returns the index of the block. The first call makes it, and lets the block keep paths
-    /// ([`Block::keep_paths`]): queries read many series.
-    ///
-    /// # Errors
-    /// As [`Index::new`].
-    pub fn index(&self) -> Result<&Arc<Index>, SelectError> {
-        if let Some(index) = self.known_index() {
-            return Ok(index);
-        }
-        self.block.keep_paths();
-        let index = Arc::new(Index::new(&self.block.view())?);
-        Ok(self.index.get_or_init(|| index))
-    }
-
-    /// Returns the error of a damaged block with its path, or an error that ends the whole query.
-    fn failure(&self, error: SelectError) -> Result<FileError<SelectError>, SelectError> {
-        match error {
-            SelectError::Block(_) | SelectError::TooManyLabels { .. } => Ok(self.block.locate(error)),
-            other => Err(other),
-        }
-    }
-
-    /// Returns the index if it was made.
-    fn known_index(&self) -> Option<&Arc<Index>> {
-        self.index.get()
     }
 }
 
@@ -215,10 +195,7 @@ impl BlockSet {
     /// caller has left out blocks that others replace. Such a set cannot be refreshed.
     #[must_use]
     pub fn from_blocks(blocks: impl IntoIterator<Item = (PathBuf, Block)>) -> Self {
-        let block = |(path, block): (PathBuf, Block)| {
-            let (id, time) = (block.view().block_id(), block.view().meta().ok().and_then(|meta| meta.time()));
-            (id, SetBlock { path, id, block, time, index: Arc::default() })
-        };
+        let block = |(path, block): (PathBuf, Block)| (block.view().block_id(), SetBlock::new(path, block));
         let blocks: std::collections::BTreeMap<BlockId, SetBlock> = blocks.into_iter().map(block).collect();
         Self { blocks: blocks.into_values().collect(), ..Self::empty(Path::new("")) }
     }
@@ -234,13 +211,7 @@ impl BlockSet {
         }
         let (live, unreadable) = opened.into_parts();
         let mut set = Self { hidden, ..Self::empty(folder) };
-        let block = |entry: chronoxide_reader::Entry| {
-            let (path, id) = (entry.path().to_owned(), entry.id());
-            let block = entry.into_block();
-            // A damaged meta section was found when the folder was opened.
-            let time = block.view().meta().ok().and_then(|meta| meta.time());
-            SetBlock { path, id, block, time, index: Arc::default() }
-        };
+        let block = |entry: chronoxide_reader::Entry| SetBlock::new(entry.path().to_owned(), entry.into_block());
         set.blocks = live.into_iter().map(block).collect();
         set.unreadable = unreadable.into();
         Ok(set)
@@ -256,16 +227,13 @@ impl BlockSet {
         }
     }
 
-    /// Takes the indexes of blocks that another snapshot has, too. Files with one id and header are the same bytes.
+    /// Takes the indexes of blocks that another snapshot has, too.
     fn with_indexes_of(mut self, other: &Self) -> Self {
-        let known: std::collections::BTreeMap<BlockId, &SetBlock> =
-            other.blocks.iter().map(|block| (block.id, block)).collect();
-        if let Some(blocks) = Arc::get_mut(&mut self.blocks) {
-            for block in blocks {
-                let header = block.block.view().header_bytes().to_vec();
-                if let Some(same) = known.get(&block.id).filter(|same| same.block.view().header_bytes() == header) {
-                    block.index = Arc::clone(&same.index);
-                }
+        let known: std::collections::BTreeMap<BlockId, &IndexedBlock> =
+            other.blocks.iter().map(|block| (block.id(), &block.open)).collect();
+        for block in Arc::get_mut(&mut self.blocks).into_iter().flatten() {
+            if let Some(same) = known.get(&block.id()) {
+                block.open.share_index_of(same);
             }
         }
         self

@@ -68,6 +68,14 @@ pub struct Partial<T> {
     pub failed: Vec<FileError<SelectError>>,
 }
 
+/// Returns the error of a damaged block, or an error that ends the whole query.
+fn damage(error: FileError<SelectError>) -> Result<FileError<SelectError>, SelectError> {
+    match error.source {
+        SelectError::Block(_) | SelectError::TooManyLabels { .. } => Ok(error),
+        other => Err(other),
+    }
+}
+
 /// Result of one block: an error ends the whole query only if it is not about the block.
 type PerBlock<T> = Result<Result<T, FileError<SelectError>>, SelectError>;
 
@@ -105,13 +113,9 @@ impl<'a> SetQuery<'a> {
         query: impl Fn(&Searcher<'_, 'a>) -> Result<T, SelectError> + Sync,
     ) -> Result<Partial<Vec<(usize, T)>>, SelectError> {
         let ask = |(position, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
-            let view = block.block().view();
-            let found = block
-                .index()
-                .and_then(|index| query(&Searcher::new(&view, index).with_limits(self.limits.without_max_series())));
-            match found {
+            match block.open().search(self.limits.without_max_series(), &query) {
                 Ok(found) => Ok(Ok((position, found))),
-                Err(error) => block.failure(error).map(Err),
+                Err(error) => damage(error).map(Err),
             }
         };
         let results: Result<Vec<_>, SelectError> = self.blocks().into_par_iter().map(ask).collect();
@@ -137,11 +141,8 @@ impl<'a> SetQuery<'a> {
         let mut failed = Vec::new();
         for selected in selection.blocks() {
             let Some(block) = self.set.blocks().get(selected.block) else { continue };
-            let view = block.block().view();
-            let done =
-                block.index().and_then(|index| each(&Searcher::new(&view, index).with_limits(self.limits), selected));
-            if let Err(error) = done {
-                failed.push(block.failure(error)?);
+            if let Err(error) = block.open().search(self.limits, |searcher| each(searcher, selected)) {
+                failed.push(damage(error)?);
             }
         }
         Ok(failed)
@@ -195,17 +196,12 @@ impl<'a> SetQuery<'a> {
         &self,
         labels: &[(N, V)],
     ) -> Result<Partial<Vec<Occurrence>>, FindError> {
-        let find = |(position, block): (usize, &SetBlock)| {
-            let view = block.block().view();
-            let found = match block.known_index() {
-                Some(index) => Searcher::new(&view, index).find(labels),
-                None => view.find(labels.iter().map(|(name, value)| (name, value))),
-            };
-            match found {
-                Ok(found) => Ok(Ok(found.map(|series| Occurrence { block: position, series }))),
-                Err(FindError::Block(error)) => Ok(Err(block.block().locate(SelectError::Block(error)))),
-                Err(error) => Err(error),
+        let find = |(position, block): (usize, &SetBlock)| match block.open().find(labels) {
+            Ok(found) => Ok(Ok(found.map(|series| Occurrence { block: position, series }))),
+            Err(FileError { path, source: FindError::Block(error) }) => {
+                Ok(Err(FileError { path, source: SelectError::Block(error) }))
             }
+            Err(error) => Err(error.source),
         };
         // A search takes microseconds: pieces of several blocks.
         let results: Result<Vec<_>, _> = self.blocks().into_par_iter().with_min_len(64).map(find).collect();

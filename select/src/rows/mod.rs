@@ -7,6 +7,7 @@
 //! | `postings` | the series of single values, made in memory when enough queries ask for them |
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`]: a block, its index, and the limits of queries |
+//! | `indexed_block` | [`IndexedBlock`]: an open block and its index, in one object |
 //! | `lists` | the lists that rows end in, and the series of each row |
 //! | `runs` | the lists of neighbouring rows and their members, read at once; `list_cache` keeps what they share |
 //! | `route` | the way from a row to the value of one label |
@@ -14,6 +15,7 @@
 
 mod columns;
 pub(crate) mod index;
+mod indexed_block;
 mod list_cache;
 pub(crate) mod lists;
 pub(crate) mod postings;
@@ -25,4 +27,5 @@ mod searcher;
 
 pub use columns::{CodeColumn, CodeCounts, ColumnReader};
 pub use index::Index;
+pub use indexed_block::IndexedBlock;
 pub use searcher::Searcher;

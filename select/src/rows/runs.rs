@@ -36,13 +36,13 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Creates runs to read these series once.
-    pub(crate) fn of_selection(searcher: &Searcher<'_, '_>, selection: &Selection) -> Self {
+    pub(crate) fn for_selection(searcher: &Searcher<'_, '_>, selection: &Selection) -> Self {
         let is_most = selection.count() > searcher.index.series_count() / 2;
         Self { cache: is_most.then(ListCache::default), ..Self::default() }
     }
 
     /// Creates runs to read ranges of series, which will be most of a block.
-    pub(crate) fn of_ranges() -> Self {
+    pub(crate) fn for_ranges() -> Self {
         Self { cache: Some(ListCache::default()), ..Self::default() }
     }
 

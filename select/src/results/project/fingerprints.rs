@@ -47,7 +47,7 @@ impl Searcher<'_, '_> {
     pub fn fingerprints(&self, selection: &Selection, labels: Labels<'_>) -> Result<Vec<Fingerprint>, SelectError> {
         let mut folding = Folding::new(self, labels.keys(self)?, Product);
         let mut fingerprints = room_for(selection)?;
-        let mut runs = Runs::of_selection(self, selection);
+        let mut runs = Runs::for_selection(self, selection);
         for_each_keyset(self, selection, |keyset, places| {
             let columns = folding.columns(keyset)?;
             let members = columns.member_table.map(|table| folding.rows(table)).transpose()?.flatten();

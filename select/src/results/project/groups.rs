@@ -122,7 +122,7 @@ impl Searcher<'_, '_> {
             by_labels: HashMap::new(),
             members: HashMap::new(),
             row_groups: HashMap::new(),
-            runs: Runs::of_selection(self, selection),
+            runs: Runs::for_selection(self, selection),
         };
         for_each_keyset(self, selection, |keyset, places| grouping.add(keyset, places))?;
         let Grouping { numbers, first, .. } = grouping;

@@ -58,7 +58,7 @@ impl Default for ColumnReader {
             cache: Cache::default(),
             keyset: 0,
             places: Vec::new(),
-            runs: Runs::of_ranges(),
+            runs: Runs::for_ranges(),
             buffers: Buffers::default(),
         }
     }

@@ -17,7 +17,7 @@ use chronoxide_inspect::export::ExportError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_publish::{Disk, recover};
 use chronoxide_reader::Checks;
-use chronoxide_select::{Pages, Searcher, Selector};
+use chronoxide_select::{Limits, Pages, Selector};
 use chronoxide_text::escape::Escaped;
 
 use self::arguments::ExportArguments;
@@ -125,16 +125,13 @@ fn pages(arguments: &ExportArguments, table: &BlockTable) -> Result<Option<Pages
 /// Counts the series of the export: they are found a second time, but not held.
 fn series_count(arguments: &ExportArguments, table: &BlockTable) -> Result<u64, TableError> {
     let Some(mut pages) = pages(arguments, table)? else { return Ok(table.series_count().into()) };
-    let view = table.block().view();
-    let searcher = Searcher::new(&view, table.index());
-    let mut count = 0;
-    loop {
-        match pages.next_page(&searcher) {
-            Ok(Some(page)) => count += u64::from(page.count()),
-            Ok(None) => return Ok(count),
-            Err(error) => return Err(table.block().locate(error).into()),
+    Ok(table.indexed().search(Limits::default(), |searcher| {
+        let mut count = 0;
+        while let Some(page) = pages.next_page(searcher)? {
+            count += u64::from(page.count());
         }
-    }
+        Ok(count)
+    })?)
 }
 
 /// Tells which labels of selectors and columns the block does not have.

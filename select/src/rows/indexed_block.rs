@@ -1,0 +1,106 @@
+//! [`IndexedBlock`]: an open block and its index.
+
+use std::sync::{Arc, OnceLock};
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::view::FindError;
+use chronoxide_reader::{Block, FileError};
+
+use super::{Index, Searcher};
+use crate::{Limits, SelectError};
+
+/// An open block and its [`Index`], which the first query makes. Clones share both: keep one per block, and a query
+/// never meets the index of another block.
+///
+/// ```
+/// use chronoxide_reader::{Block, Checks};
+/// use chronoxide_select::{IndexedBlock, Limits, Selector};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+/// let block = IndexedBlock::new(Block::read(path, Checks::Lazy)?);
+/// let selector: Selector = r#"up{job="db"}"#.parse()?;
+/// let limits = Limits::default().with_max_series(1000);
+/// let selected = block.search(limits, |searcher| searcher.select(selector.matchers()))?;
+/// for series in &selected {
+///     println!("{:?}", block.block().view().series(series)?.map(|series| series.label_count()));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct IndexedBlock {
+    block: Block,
+    index: Arc<OnceLock<Index>>,
+}
+
+impl IndexedBlock {
+    /// Wraps a block. Costs nothing: the index is made by the first query.
+    #[must_use]
+    pub fn new(block: Block) -> Self {
+        Self { block, index: Arc::default() }
+    }
+
+    /// Returns the block.
+    #[must_use]
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// Returns the index. The first call makes it, and lets the block keep paths ([`Block::keep_paths`]): queries read
+    /// many series.
+    ///
+    /// # Errors
+    /// As [`Index::new`], with the path of the block.
+    pub fn index(&self) -> Result<&Index, FileError<SelectError>> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        self.block.keep_paths();
+        // Two threads may both make it, which is harmless.
+        let index = Index::new(&self.block.view()).map_err(|error| self.block.locate(error))?;
+        Ok(self.index.get_or_init(|| index))
+    }
+
+    /// Calls `query` with a searcher of the block, and adds the path of the block to an error.
+    ///
+    /// # Errors
+    /// As [`IndexedBlock::index`], and errors of the query.
+    pub fn search<'data, T>(
+        &'data self,
+        limits: Limits<'_>,
+        query: impl FnOnce(&Searcher<'_, 'data>) -> Result<T, SelectError>,
+    ) -> Result<T, FileError<SelectError>> {
+        let index = self.index()?;
+        let view = self.block.view();
+        query(&Searcher::new(&view, index).with_limits(limits)).map_err(|error| self.block.locate(error))
+    }
+
+    /// Returns the series with exactly these labels, as [`Searcher::find`]. Uses the index if there is one, and makes
+    /// none: that costs as much as many searches.
+    ///
+    /// # Errors
+    /// As [`Searcher::find`], with the path of the block.
+    pub fn find<N: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        labels: &[(N, V)],
+    ) -> Result<Option<SeriesRef>, FileError<FindError>> {
+        let view = self.block.view();
+        let found = match self.index.get() {
+            Some(index) => Searcher::new(&view, index).find(labels),
+            None => view.find(labels.iter().map(|(name, value)| (name, value))),
+        };
+        found.map_err(|error| self.block.locate(error))
+    }
+
+    /// Takes the index of another open block if both are the same bytes, which equal headers prove.
+    pub(crate) fn share_index_of(&mut self, other: &Self) {
+        if self.block.view().header_bytes() == other.block.view().header_bytes() {
+            self.index = Arc::clone(&other.index);
+        }
+    }
+}
+
+impl From<Block> for IndexedBlock {
+    fn from(block: Block) -> Self {
+        Self::new(block)
+    }
+}
