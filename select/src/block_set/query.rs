@@ -153,10 +153,22 @@ impl<'a> SetQuery<'a> {
     /// # Errors
     /// Errors of the [`Limits`]. A damaged block is not an error, but [listed](SetSelection::failed).
     pub fn select(&self, matchers: &[Matcher]) -> Result<SetSelection, SelectError> {
+        self.select_any(&[matchers])
+    }
+
+    /// Returns the series that satisfy all matchers of at least one list.
+    ///
+    /// # Errors
+    /// As [`SetQuery::select`].
+    pub fn select_any(&self, alternatives: &[&[Matcher]]) -> Result<SetSelection, SelectError> {
         // The memory limit is that of all blocks together.
         let reserved = AtomicU64::new(0);
-        let Partial { found, failed } = self
-            .each_block(|searcher| searcher.with_limits(self.limits.with_shared_memory(&reserved)).select(matchers))?;
+        let Partial { found, failed } = self.each_block(|searcher| {
+            let searcher = searcher.with_limits(self.limits.with_shared_memory(&reserved));
+            let mut selections = alternatives.iter().map(|matchers| searcher.select(matchers));
+            let first = selections.next().unwrap_or_else(|| Ok(Selection::default()))?;
+            selections.try_fold(first, |all, selection| Ok(all.union(&selection?)))
+        })?;
         let selected = found.into_iter().filter(|(_, series)| !series.is_empty());
         let blocks = selected.map(|(block, series)| BlockSelection { block, series }).collect();
         let selection = SetSelection { snapshot: Arc::clone(&self.set.blocks), blocks, failed };
@@ -169,7 +181,19 @@ impl<'a> SetQuery<'a> {
     /// # Errors
     /// Errors of the [`Limits`].
     pub fn label_names(&self, matchers: &[Matcher]) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
-        Ok(self.each_block(|searcher| searcher.label_names(matchers))?.united(None))
+        self.label_names_of_any(&[matchers])
+    }
+
+    /// Returns the names of the labels that series have, in order, if they satisfy all matchers of at least one list.
+    ///
+    /// # Errors
+    /// As [`SetQuery::label_names`].
+    pub fn label_names_of_any(&self, alternatives: &[&[Matcher]]) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+        let each = |searcher: &Searcher<'_, 'a>| {
+            let names: Result<Vec<_>, _> = alternatives.iter().map(|matchers| searcher.label_names(matchers)).collect();
+            Ok(names?.concat())
+        };
+        Ok(self.each_block(each)?.united(None))
     }
 
     /// Returns the values that a label has in selected series, in order, at most `limit` of them, and the errors of
@@ -183,7 +207,25 @@ impl<'a> SetQuery<'a> {
         matchers: &[Matcher],
         limit: Option<usize>,
     ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
-        Ok(self.each_block(|searcher| searcher.label_values(&name, matchers, limit))?.united(limit))
+        self.label_values_of_any(name, &[matchers], limit)
+    }
+
+    /// Returns the values that a label has, in order, at most `limit` of them, in series that satisfy all matchers of
+    /// at least one list.
+    ///
+    /// # Errors
+    /// As [`SetQuery::label_values`].
+    pub fn label_values_of_any(
+        &self,
+        name: impl AsRef<[u8]> + Sync,
+        alternatives: &[&[Matcher]],
+        limit: Option<usize>,
+    ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+        let each = |searcher: &Searcher<'_, 'a>| {
+            let values = |matchers: &&[Matcher]| searcher.label_values(&name, matchers, limit);
+            Ok(alternatives.iter().map(values).collect::<Result<Vec<_>, _>>()?.concat())
+        };
+        Ok(self.each_block(each)?.united(limit))
     }
 
     /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each. Uses the
