@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "chronoxide-text",
     "chronoxide-format",
     "chronoxide-planner",
@@ -22,6 +22,7 @@ const ORDER: [&str; 26] = [
     "chronoxide-store",
     "chronoxide-arrow",
     "chronoxide-compactor",
+    "chronoxide",
     "chronoxide-ingest",
     "chronoxide-inspect",
     "chronoxide-commands",
@@ -166,6 +167,10 @@ fn members_of(workspace: &Path) -> Vec<Member> {
     members
 }
 
+fn is_ours(name: &str) -> bool {
+    name == "chronoxide" || name.starts_with("chronoxide-")
+}
+
 fn place(name: &str) -> usize {
     let place = ORDER.iter().position(|crate_name| *crate_name == name);
     place.unwrap_or_else(|| panic!("{name} has no place in the order of crates"))
@@ -177,7 +182,7 @@ fn crates_depend_on_earlier_crates_only() {
     for member in members() {
         for dependency in &member.dependencies {
             let (from, to) = (member.name.as_str(), dependency.name.as_str());
-            if !to.starts_with("chronoxide-") || (dependency.is_for_tests && FOR_TESTS.contains(&to)) {
+            if !is_ours(to) || (dependency.is_for_tests && (FOR_TESTS.contains(&to) || to == from)) {
                 continue;
             }
             assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");
@@ -206,8 +211,7 @@ fn crate_rows(readme: &str) -> Vec<(String, String)> {
             return None;
         };
         let folder = folder.strip_prefix('`')?.strip_suffix("/`")?;
-        let is_crate = name.starts_with("chronoxide-");
-        is_crate.then(|| (folder.to_owned(), (*name).to_owned()))
+        is_ours(name).then(|| (folder.to_owned(), (*name).to_owned()))
     });
     rows.collect()
 }
@@ -290,7 +294,7 @@ fn dependencies(manifest: &str) -> BTreeMap<String, (String, bool)> {
 fn every_dependency_of_a_workspace_has_a_reason_and_the_same_in_both() {
     let [main, engines] = WORKSPACES.map(|folder| dependencies(&read(&root().join(folder).join("Cargo.toml"))));
     assert!(main.len() >= 80 && engines.len() >= 20, "{} and {}", main.len(), engines.len());
-    for (name, (line, has_reason)) in main.iter().chain(&engines).filter(|(name, _)| !name.starts_with("chronoxide-")) {
+    for (name, (line, has_reason)) in main.iter().chain(&engines).filter(|(name, _)| !is_ours(name)) {
         assert!(has_reason, "{name} has no reason");
         let twin = main.get(name).filter(|_| engines.contains_key(name));
         assert!(twin.is_none_or(|(other, _)| other == line), "{name} differs between the workspaces: {line}");

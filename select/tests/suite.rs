@@ -1,6 +1,5 @@
 //! Tests that share a program: see CONTRIBUTING.md.
 
-mod examples;
 mod postings;
 mod prometheus;
 mod prometheus_matchers;

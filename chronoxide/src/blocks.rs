@@ -1,0 +1,207 @@
+//! [`OpenOptions`] and [`Blocks`]: the blocks of a file or a folder, open for queries.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use chronoxide_reader::{Block, BlockId, Checks, MAX_ARCHIVE_MEMORY};
+use chronoxide_select::BlockSet;
+
+use crate::{Error, ErrorKind, Query};
+
+/// How blocks are opened.
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+/// let blocks = chronoxide::OpenOptions::new().open(path)?;
+/// assert_eq!(blocks.len(), 1);
+/// # Ok::<(), chronoxide::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    checks: Checks,
+    archive_memory: u64,
+    skips_damaged: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { checks: Checks::Lazy, archive_memory: MAX_ARCHIVE_MEMORY, skips_damaged: false }
+    }
+}
+
+impl OpenOptions {
+    /// Returns the default: checksums are checked where a block is read, and each damaged file is an error.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Checks all checksums of a block when it is opened, at some 20 GB/s, instead of each chunk of 8 KiB when it is
+    /// first read.
+    #[must_use]
+    pub fn check_at_once(self, is_eager: bool) -> Self {
+        Self { checks: if is_eager { Checks::Eager } else { Checks::Lazy }, ..self }
+    }
+
+    /// Leaves out the files of a folder that are not valid blocks, and lists them in [`Blocks::damaged`].
+    #[must_use]
+    pub fn skip_damaged(self, skips: bool) -> Self {
+        Self { skips_damaged: skips, ..self }
+    }
+
+    /// Sets the maximum memory of the decoded strings of archives, in bytes; 4 GiB unless set.
+    #[must_use]
+    pub fn max_archive_memory(self, bytes: u64) -> Self {
+        Self { archive_memory: bytes, ..self }
+    }
+
+    /// Opens a block, or the live blocks of a folder, by reading files into memory.
+    ///
+    /// A folder's live blocks are those that no finished compaction replaced, so that each series counts once. It may
+    /// change afterwards: the result is a snapshot.
+    ///
+    /// # Errors
+    /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return self.opened(path, BlockSet::read_within(path, self.checks, self.archive_memory)?);
+        }
+        self.single(path, Block::read(path, self.checks)?)
+    }
+
+    /// Opens a block, or the live blocks of a folder, as memory maps: opening costs the same for any size, and bytes
+    /// that no query reads are not loaded.
+    ///
+    /// # Safety
+    /// As long as the result or anything made from it exists, the files must not be truncated and their bytes must not
+    /// change: the process could end with SIGBUS, or see bytes that were not checked. Published blocks meet this
+    /// contract: they are only deleted, or replaced by renaming.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub unsafe fn map(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            // SAFETY: the caller keeps the same contract.
+            return self.opened(path, unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?);
+        }
+        // SAFETY: the caller keeps the same contract.
+        self.single(path, unsafe { Block::map(path, self.checks) }?)
+    }
+
+    fn single(&self, path: &Path, block: Block) -> Result<Blocks, Error> {
+        self.opened(path, BlockSet::from_blocks([(path.to_owned(), block)]))
+    }
+
+    fn opened(&self, path: &Path, set: BlockSet) -> Result<Blocks, Error> {
+        if let Some((path, error)) = set.unreadable().first().filter(|_| !self.skips_damaged) {
+            return Err(Error::from_unreadable(path, error));
+        }
+        Ok(Blocks { path: path.to_owned(), set })
+    }
+}
+
+impl Error {
+    /// Returns the error of a file of a folder.
+    fn from_unreadable(path: &Path, error: &chronoxide_reader::OpenError) -> Self {
+        match error {
+            chronoxide_reader::OpenError::Block { path, source } => {
+                chronoxide_reader::FileError { path: Some(path.clone()), source: source.clone() }.into()
+            }
+            // The error of the system cannot be copied.
+            other => Self::new(ErrorKind::Io, full_text(other)).with_path(path),
+        }
+    }
+}
+
+/// Returns the text of an error with its causes.
+fn full_text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Open blocks: a snapshot that is queried as one. Clones share the blocks.
+///
+/// The files may be deleted meanwhile, by a compaction for example: an open block stays readable.
+#[derive(Clone)]
+pub struct Blocks {
+    path: PathBuf,
+    pub(crate) set: BlockSet,
+}
+
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocks").field("path", &self.path).field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl Blocks {
+    /// Opens a block or a folder with the default options: see [`OpenOptions::open`].
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        OpenOptions::new().open(path)
+    }
+
+    /// Returns the number of blocks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.set.blocks().len()
+    }
+
+    /// Returns true if a folder has no live blocks.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the blocks, by their ids.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` if a block is damaged where its number of series is.
+    pub fn iter(&self) -> impl Iterator<Item = Result<BlockInfo<'_>, Error>> {
+        self.set.blocks().iter().map(|block| {
+            let count = block.block().view().series_count();
+            let series_count = count.map_err(|error| Error::from(block.block().locate(error)))?;
+            let time = block.time().map(|time| (time.start, time.end));
+            Ok(BlockInfo { path: block.path(), id: block.id(), series_count, time })
+        })
+    }
+
+    /// Returns the files of the folder that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
+    #[must_use]
+    pub fn damaged(&self) -> Vec<Error> {
+        self.set.unreadable().iter().map(|(path, error)| Error::from_unreadable(path, error)).collect()
+    }
+
+    /// Starts a query of the series that a PromQL selector matches, such as `up{job="api",pod=~"web-.*"}`. `{}` matches
+    /// all series.
+    ///
+    /// # Errors
+    /// An error of kind `Usage` if the text is not a selector.
+    pub fn query(&self, selector: &str) -> Result<Query<'_>, Error> {
+        Query::new(self, selector)
+    }
+}
+
+/// File, id, number of series and time range of a block.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BlockInfo<'b> {
+    /// File of the block.
+    pub path: &'b Path,
+    /// Id of the block: blocks with equal ids have equal content.
+    pub id: BlockId,
+    /// Number of series.
+    pub series_count: u32,
+    /// Time range of the data, in nanoseconds since 1970, from the first time to before the second; `None` if it is
+    /// unknown.
+    pub time: Option<(i64, i64)>,
+}

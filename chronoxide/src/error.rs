@@ -1,0 +1,231 @@
+//! [`Error`]: why a call failed.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use chronoxide_labels::{LabelError, SealError};
+use chronoxide_publish::PublishError;
+use chronoxide_reader::{FileError, FindError, FolderError, OpenError};
+use chronoxide_select::{BlockSetError, SelectError, SelectorError};
+
+/// The reason why a call failed: one type for the whole crate, of one word.
+///
+/// Its text is complete: it has the path of the file, the place of the damage, and the reason that the system gave.
+#[derive(Debug)]
+pub struct Error(Box<Reason>);
+
+#[derive(Debug)]
+struct Reason {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+    rule: Option<&'static str>,
+    cause: Box<dyn StdError + Send + Sync>,
+}
+
+/// Kind of an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file or a folder cannot be read or written.
+    Io,
+    /// An argument is invalid: a selector, a label, a path.
+    Usage,
+    /// A block is damaged, or a file is not a block.
+    Corrupt,
+    /// A block has a version or a feature that this build does not read.
+    Unsupported,
+    /// The query selects more series than it may.
+    TooManySeries,
+    /// The query took longer than it may.
+    Timeout,
+    /// The caller cancelled the query.
+    Cancelled,
+    /// There is no more memory, or no more files or maps can be opened. The file may be sound.
+    OutOfResources,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self(Box::new(Reason { kind, path: None, rule: None, cause: cause.into() }))
+    }
+
+    pub(crate) fn with_path(mut self, path: &Path) -> Self {
+        self.0.path = Some(path.to_owned());
+        self
+    }
+
+    fn with_rule_of(mut self, error: &chronoxide_format::Error) -> Self {
+        self.0.rule = Some(error.rule().id());
+        self
+    }
+
+    /// Returns the kind of the error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Returns the file or folder that the error is about, if it is about one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// Returns the id of the rule that a damaged block breaks, as `spec/FORMAT.md` names it.
+    #[must_use]
+    pub fn rule(&self) -> Option<&'static str> {
+        self.0.rule
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.cause.fmt(f)?;
+        let mut known = self.0.cause.to_string();
+        let mut cause = self.0.cause.source();
+        while let Some(error) = cause {
+            // Some errors repeat their cause.
+            let text = error.to_string();
+            if !known.contains(&text) {
+                write!(f, ": {text}")?;
+            }
+            (known, cause) = (text, error.source());
+        }
+        Ok(())
+    }
+}
+
+// The text has all causes, so that there is no source to be shown once more.
+impl StdError for Error {}
+
+/// Returns the kind of an error of the bytes of a block.
+fn kind_of_block(error: &chronoxide_format::Error) -> ErrorKind {
+    match error.kind() {
+        _ if error.is_unsupported() => ErrorKind::Unsupported,
+        chronoxide_format::ErrorKind::OutOfMemory { .. } => ErrorKind::OutOfResources,
+        _ => ErrorKind::Corrupt,
+    }
+}
+
+impl From<FileError<chronoxide_format::Error>> for Error {
+    fn from(error: FileError<chronoxide_format::Error>) -> Self {
+        Self::from(error_in(error, SelectError::Block))
+    }
+}
+
+/// Converts the cause of an error, and keeps the path.
+fn error_in<A, B>(FileError { path, source }: FileError<A>, convert: impl FnOnce(A) -> B) -> FileError<B> {
+    FileError { path, source: convert(source) }
+}
+
+impl From<FileError<SelectError>> for Error {
+    fn from(error: FileError<SelectError>) -> Self {
+        let kind = match &error.source {
+            SelectError::Block(block) => kind_of_block(block),
+            SelectError::TooManyLabels { .. } => ErrorKind::Corrupt,
+            SelectError::TooManySeries { .. } => ErrorKind::TooManySeries,
+            SelectError::DeadlineExceeded => ErrorKind::Timeout,
+            SelectError::Cancelled => ErrorKind::Cancelled,
+            SelectError::OutOfMemory { .. } | SelectError::MemoryLimit { .. } => ErrorKind::OutOfResources,
+            _ => ErrorKind::Usage,
+        };
+        let (path, block) = (
+            error.path.clone(),
+            match &error.source {
+                SelectError::Block(block) => Some(block.clone()),
+                _ => None,
+            },
+        );
+        let located = match path {
+            Some(path) => Self::new(kind, error).with_path(&path),
+            None => Self::new(kind, error),
+        };
+        block.iter().fold(located, Self::with_rule_of)
+    }
+}
+
+impl From<SelectError> for Error {
+    fn from(source: SelectError) -> Self {
+        FileError { path: None, source }.into()
+    }
+}
+
+impl From<FileError<FindError>> for Error {
+    fn from(error: FileError<FindError>) -> Self {
+        match error {
+            FileError { path, source: FindError::Block(source) } => FileError { path, source }.into(),
+            other => Self::new(ErrorKind::Usage, other.source),
+        }
+    }
+}
+
+impl From<OpenError> for Error {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Block { path, source } => FileError { path: Some(path), source }.into(),
+            OpenError::OutOfResources { ref path, .. }
+            | OpenError::TooLarge { ref path, .. }
+            | OpenError::ArchiveMemory { ref path, .. } => {
+                let path = path.clone();
+                Self::new(ErrorKind::OutOfResources, error).with_path(&path)
+            }
+            OpenError::Io { ref path, .. } => {
+                let path = path.clone();
+                Self::new(ErrorKind::Io, error).with_path(&path)
+            }
+            other => Self::new(ErrorKind::Corrupt, other),
+        }
+    }
+}
+
+impl From<BlockSetError> for Error {
+    fn from(error: BlockSetError) -> Self {
+        let kind = match &error {
+            BlockSetError::TooMany { .. } | BlockSetError::Folder(FolderError::ArchiveMemory { .. }) => {
+                ErrorKind::OutOfResources
+            }
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<SelectorError> for Error {
+    fn from(error: SelectorError) -> Self {
+        Self::new(ErrorKind::Usage, error)
+    }
+}
+
+impl From<LabelError> for Error {
+    fn from(error: LabelError) -> Self {
+        let kind = match &error {
+            LabelError::Full { .. } | LabelError::ArenaFull { .. } => ErrorKind::OutOfResources,
+            _ => ErrorKind::Usage,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<SealError> for Error {
+    fn from(error: SealError) -> Self {
+        Self::new(ErrorKind::Usage, error)
+    }
+}
+
+impl<E: StdError + Send + Sync + 'static> From<PublishError<E>> for Error {
+    fn from(error: PublishError<E>) -> Self {
+        Self::new(if error.is_io() { ErrorKind::Io } else { ErrorKind::Usage }, error)
+    }
+}
+
+#[cfg(feature = "compact")]
+impl From<chronoxide_compactor::CompactionError<OpenError>> for Error {
+    fn from(error: chronoxide_compactor::CompactionError<OpenError>) -> Self {
+        use chronoxide_compactor::CompactionError;
+        match error {
+            CompactionError::Publish(error) => error.into(),
+            other => Self::new(ErrorKind::Usage, other),
+        }
+    }
+}

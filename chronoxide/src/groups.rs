@@ -1,0 +1,65 @@
+//! [`Groups`]: numbers of series that have equal values of some labels.
+
+use std::collections::BTreeMap;
+
+use chronoxide_reader::SeriesRef;
+use chronoxide_select::Labels;
+
+use crate::query::{check, text, whole};
+use crate::{Error, Label, Query};
+
+/// Groups of series, in the order of their labels.
+pub type Groups<'b> = Vec<Group<'b>>;
+
+/// Series that have equal values of the labels that were asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Group<'b> {
+    /// The labels, in the order of their names, without those that the series do not have.
+    pub labels: Vec<Label<'b>>,
+    /// Number of distinct series.
+    pub series: u64,
+}
+
+/// Groups the series of a query.
+pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<'b>, Error> {
+    let started = query.start();
+    let selection = started.select_any(&query.alternatives())?;
+    check(selection.failed())?;
+    let found = whole(started.group(&selection, labels)?)?;
+    let mut counts = vec![0_u64; found.labels().len()];
+    let mut count = |group: u32| {
+        if let Some(count) = counts.get_mut(group as usize) {
+            *count += 1;
+        }
+    };
+    if let [only] = selection.blocks() {
+        found.numbers(only.block).iter().for_each(|&group| count(group));
+    } else {
+        // A series counts in the first block that has it.
+        let mut firsts: BTreeMap<usize, Vec<SeriesRef>> = BTreeMap::new();
+        for joined in whole(started.join(&selection)?)? {
+            if let Some(first) = joined.occurrences().first() {
+                firsts.entry(first.block).or_default().push(first.series);
+            }
+        }
+        for block in selection.blocks() {
+            let mut firsts = firsts.remove(&block.block).unwrap_or_default();
+            firsts.sort_unstable();
+            let mut firsts = firsts.into_iter().peekable();
+            for (series, &group) in block.series.iter().zip(found.numbers(block.block)) {
+                if firsts.next_if_eq(&series).is_some() {
+                    count(group);
+                }
+            }
+        }
+    }
+    let group = |(labels, series): (&Vec<_>, u64)| -> Result<Group<'b>, Error> {
+        let label =
+            |label: &chronoxide_reader::Label<'b>| Ok(Label { name: text(label.name)?, value: text(label.value)? });
+        Ok(Group { labels: labels.iter().map(label).collect::<Result<_, Error>>()?, series })
+    };
+    let mut groups = found.labels().iter().zip(counts).map(group).collect::<Result<Vec<_>, _>>()?;
+    groups.sort_unstable();
+    Ok(groups)
+}

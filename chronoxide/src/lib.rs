@@ -1,0 +1,108 @@
+//! Labelsets of time series in immutable files: writes, merges and queries *blocks* (`*.cx`).
+//!
+//! A labelset is a metric name and some 25 label pairs, repeated over millions of series. A TSDB keeps them in an index
+//! of 250 bytes per series; a block takes about 2, is queried in place, and needs no server.
+//!
+//! # Write
+//!
+//! ```
+//! use chronoxide::BlockWriter;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let week = folder.path().join("week.cx");
+//! let mut writer = BlockWriter::new();
+//! for pod in ["web-1", "web-2"] {
+//!     writer.insert([("__name__", "up"), ("job", "api"), ("pod", pod)])?;
+//! }
+//! let written = writer.finish(&week)?;
+//! println!("{} bytes", written.byte_len);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Query
+//!
+//! [`Blocks`] are the block of a file, or the live blocks of a folder. A selector is that of PromQL.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use chronoxide::Blocks;
+//!
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+//! let blocks = Blocks::open(folder)?;
+//! let query = blocks.query(r#"{job=~"api|db",pod!=""}"#)?.max_series(5_000_000).timeout(Duration::from_secs(10));
+//! let mut rows = query.series()?;
+//! while let Some(series) = rows.next()? {
+//!     for label in series.labels() {
+//!         println!("{}={}", label.name, label.value);
+//!     }
+//! }
+//! println!("{} series in jobs {:?}", query.count()?, query.label_values("job")?);
+//! for group in query.group_by(&["job"])? {
+//!     println!("{:?}: {} series", group.labels, group.series);
+//! }
+//! # Ok::<(), chronoxide::Error>(())
+//! ```
+//!
+//! The document `docs/engine.md` builds a query engine on these calls.
+//!
+//! # Cost
+//!
+//! Opening a file of any size by [`OpenOptions::map`] takes microseconds, and bytes that no query reads are not loaded.
+//! The first query of a block makes an index in memory, of about a byte per series. A selector takes 1 to 30 us for
+//! exact values of a million series, and up to a few milliseconds for regular expressions; a series with 25 labels is
+//! read in 0.2 us in order, and 0.8 us at random.
+//!
+//! # Errors
+//!
+//! There is one [`Error`], whose text is complete. Damaged files are found when they are read, by a checksum for each
+//! 8 KiB: a query of a damaged block is an error, never a shorter result.
+//!
+//! # Features
+//!
+//! Both are off by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `compact` | `compact`: merges blocks; brings `archive` |
+//! | `archive` | reads blocks whose strings are compressed; needs a C compiler |
+//!
+//! # Modules
+//!
+//! | module | contents |
+//! |---|---|
+//! | `blocks` | [`OpenOptions`] and [`Blocks`]: open files |
+//! | `query` | [`Query`]: selected series, and what is asked about them |
+//! | `series` | [`SeriesRows`], [`Series`], [`Label`], [`SeriesId`] |
+//! | `groups` | [`Group`]: numbers of series by label |
+//! | `write` | [`BlockWriter`] |
+//! | `compact` | `compact`, with the feature of that name |
+//! | `error` | [`Error`] |
+//!
+//! The crates `chronoxide-format`, `chronoxide-reader`, `chronoxide-select`, `chronoxide-labels` and others are its
+//! parts. They are published for tasks that this crate does not do, and change more often.
+
+mod blocks;
+#[cfg(feature = "compact")]
+mod compact;
+mod error;
+mod groups;
+mod query;
+mod series;
+mod write;
+
+pub use blocks::{BlockInfo, Blocks, OpenOptions};
+pub use chronoxide_labels::Layout;
+pub use chronoxide_reader::BlockId;
+#[cfg(feature = "compact")]
+pub use compact::{CompactOptions, Compacted, compact};
+pub use error::{Error, ErrorKind};
+pub use groups::{Group, Groups};
+pub use query::Query;
+pub use series::{Label, Series, SeriesId, SeriesRows};
+pub use write::{BlockWriter, SeriesNumber, WriteOptions, Written};
+
+/// The examples of the guide are tests of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/engine.md")]
+struct EngineGuide;

@@ -1,0 +1,186 @@
+//! [`BlockWriter`]: from labelsets to the file of a block.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
+use chronoxide_labels::{KeysetStore, LabelId, LabelSets, Layout};
+use chronoxide_publish::{Disk, Existing, publish};
+use chronoxide_reader::{Block, BlockId, Checks, FileError};
+
+use crate::{Error, ErrorKind, SeriesId};
+
+/// How a block is written.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    time: Option<(i64, i64)>,
+    layout: Layout,
+    replaces: bool,
+}
+
+impl WriteOptions {
+    /// Returns the default: the smallest layout, no time range, and an existing file is an error.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the time range of the data, in nanoseconds since 1970, from `start` to before `end`. Queries of a time
+    /// range leave out blocks by it.
+    #[must_use]
+    pub fn time(self, start: i64, end: i64) -> Self {
+        Self { time: Some((start, end)), ..self }
+    }
+
+    /// Sets the layout of rows: all are read alike.
+    #[must_use]
+    pub fn layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// Replaces the file if it exists.
+    #[must_use]
+    pub fn replace(self, replaces: bool) -> Self {
+        Self { replaces, ..self }
+    }
+}
+
+/// Collects the labelsets of series, and writes them as a block.
+///
+/// ```
+/// use chronoxide::{BlockWriter, Blocks};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("week.cx");
+/// let mut writer = BlockWriter::new();
+/// let api = writer.insert([("__name__", "up"), ("job", "api")])?;
+/// let written = writer.finish(&path)?;
+///
+/// let blocks = Blocks::open(&path)?;
+/// let labels = blocks.labels(written.id_of(api))?.expect("it was just written");
+/// assert_eq!((labels[1].name, labels[1].value), ("job", "api"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct BlockWriter {
+    store: KeysetStore,
+    options: WriteOptions,
+    /// Labels of the series that is being inserted.
+    labels: Vec<LabelId>,
+}
+
+impl fmt::Debug for BlockWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockWriter").field("series_count", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// A series of a [`BlockWriter`]: numbers from 0, in the order of first insertion. A caller can keep an array by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SeriesNumber(pub u32);
+
+/// A block that was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// File of the block.
+    pub path: PathBuf,
+    /// Id of the block.
+    pub block: BlockId,
+    /// Size of the file in bytes.
+    pub byte_len: u64,
+    refs: Vec<u32>,
+}
+
+impl Written {
+    /// Returns the series of the block that was inserted under a number.
+    ///
+    /// # Panics
+    /// If the number is that of another writer with more series.
+    #[must_use]
+    pub fn id_of(&self, series: SeriesNumber) -> SeriesId {
+        SeriesId { block: self.block, series: self.refs[series.0 as usize] }
+    }
+
+    /// Returns the position in the block of each series, by its number: a permutation.
+    #[must_use]
+    pub fn refs(&self) -> &[u32] {
+        &self.refs
+    }
+}
+
+impl BlockWriter {
+    /// Creates a writer with the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates a writer.
+    #[must_use]
+    pub fn with_options(options: WriteOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Returns the number of distinct series.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    /// Returns true if no series was inserted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Inserts a series, whose labels may come in any order, and returns its number: the same one for equal labels.
+    /// Labels with an empty value are left out, as in Prometheus. Costs some 100 ns per label.
+    ///
+    /// # Errors
+    /// An error of kind `Usage` if there are no labels or two of one name, or a name or a value is too long, and of
+    /// kind `OutOfResources` after four billion series.
+    pub fn insert<N: AsRef<str>, V: AsRef<str>>(
+        &mut self,
+        labels: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<SeriesNumber, Error> {
+        self.labels.clear();
+        for (name, value) in labels {
+            if !value.as_ref().is_empty() {
+                self.labels.push(self.store.intern_label(name.as_ref(), value.as_ref())?);
+            }
+        }
+        let (series, _) = self.store.insert_ids(&self.labels)?;
+        Ok(SeriesNumber(series.0))
+    }
+
+    /// Writes the block: whole, synced and read again, or not at all.
+    ///
+    /// # Errors
+    /// Errors of kind `Io`, and of kind `Usage` if the file exists.
+    pub fn finish(self, path: impl AsRef<Path>) -> Result<Written, Error> {
+        let meta =
+            BlockMeta { time: self.options.time.map(|(start, end)| TimeRange { start, end }), ..BlockMeta::default() };
+        let sealed = self.store.seal(self.options.layout, &meta)?;
+        let unread = |source| Error::from(FileError { path: Some(path.as_ref().to_owned()), source });
+        let id = BlockView::open(&sealed.block).map_err(unread)?.block_id();
+        let existing = if self.options.replaces { Existing::Replace } else { Existing::Refuse };
+        let verify = |path: &Path| -> Result<(), Error> {
+            let block = Block::read(path, Checks::Eager)?;
+            block.verify().map_err(|error| block.locate(error))?;
+            match block.view().block_id() == id {
+                true => Ok(()),
+                false => Err(Error::new(ErrorKind::Io, "another block was read back than was written")),
+            }
+        };
+        let written = publish(
+            &Disk,
+            path.as_ref(),
+            existing,
+            |out| out.write_all(&sealed.block),
+            |candidate| verify(candidate.path()),
+        )?;
+        let refs = sealed.refs.into_iter().map(|series| series.0).collect();
+        Ok(Written { path: written.path, block: id, byte_len: written.byte_len, refs })
+    }
+}

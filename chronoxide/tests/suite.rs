@@ -1,0 +1,286 @@
+//! The facade, as an engine uses it, against plain models: sets of labelsets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as StdError;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use chronoxide::{
+    BlockWriter, Blocks, CompactOptions, Error, ErrorKind, Layout, OpenOptions, SeriesNumber, WriteOptions, Written,
+    compact,
+};
+
+type TestResult = Result<(), Box<dyn StdError>>;
+/// Labels of a series, by name.
+type Labelset = BTreeMap<String, String>;
+
+/// Labelsets that look like those of pods: `from` and `to` are numbers of pods.
+fn labelsets(from: u32, to: u32) -> Vec<Labelset> {
+    let labels = |pod: u32, metric: &str| {
+        let mut labels = vec![
+            ("pod".to_owned(), format!("web-{pod}")),
+            ("__name__".to_owned(), metric.to_owned()),
+            ("namespace".to_owned(), format!("team-{}", pod % 3)),
+        ];
+        if pod.is_multiple_of(2) {
+            labels.push(("größe".to_owned(), "klein".to_owned()));
+        }
+        labels.into_iter().collect::<Labelset>()
+    };
+    (from..to).flat_map(|pod| ["up", "requests_total"].map(|metric| labels(pod, metric))).collect()
+}
+
+/// Writes a block of labelsets, whose labels come in the reverse order of their names.
+fn write(path: &Path, options: WriteOptions, labelsets: &[Labelset]) -> Result<(Written, Vec<SeriesNumber>), Error> {
+    let mut writer = BlockWriter::with_options(options);
+    let numbers = labelsets.iter().map(|labels| writer.insert(labels.iter().rev())).collect::<Result<Vec<_>, _>>()?;
+    Ok((writer.finish(path)?, numbers))
+}
+
+/// Two blocks, of pods 0 to 9 and 5 to 14, with times 0 to 100 and 100 to 200.
+struct Fixture {
+    folder: tempfile::TempDir,
+    paths: [PathBuf; 2],
+    all: BTreeSet<Labelset>,
+}
+
+impl Fixture {
+    fn new() -> Result<Self, Box<dyn StdError>> {
+        let folder = tempfile::tempdir()?;
+        let paths = ["a.cx", "b.cx"].map(|name| folder.path().join(name));
+        let sets = [labelsets(0, 10), labelsets(5, 15)];
+        write(&paths[0], WriteOptions::new().time(0, 100), &sets[0])?;
+        write(&paths[1], WriteOptions::new().time(100, 200).layout(Layout::BitPacked), &sets[1])?;
+        Ok(Self { folder, paths, all: sets.concat().into_iter().collect() })
+    }
+
+    fn blocks(&self) -> Result<Blocks, Error> {
+        Blocks::open(self.folder.path())
+    }
+
+    /// Returns the labelsets that satisfy a condition.
+    fn matching(&self, condition: impl Fn(&Labelset) -> bool) -> BTreeSet<Labelset> {
+        self.all.iter().filter(|labels| condition(labels)).cloned().collect()
+    }
+}
+
+/// Reads all series of a query, and checks that each comes once.
+fn read(query: &chronoxide::Query<'_>) -> Result<BTreeSet<Labelset>, Box<dyn StdError>> {
+    let mut found = BTreeSet::new();
+    let mut rows = query.series()?;
+    while let Some(series) = rows.next()? {
+        assert!(series.labels().is_sorted_by_key(|label| label.name));
+        assert!(series.labels().iter().all(|label| series.get(label.name) == Some(label.value)));
+        assert_eq!(series.get("no such label"), None);
+        let labels = series.labels().iter().map(|label| (label.name.to_owned(), label.value.to_owned()));
+        assert!(found.insert(labels.collect()), "a series came twice");
+    }
+    assert_eq!(query.count()?, found.len() as u64);
+    Ok(found)
+}
+
+#[test]
+fn queries_of_a_folder_give_each_series_once() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    assert_eq!(blocks.len(), 2);
+    assert_eq!(read(&blocks.query("{}")?)?, fixture.all);
+    let up = fixture.matching(|labels| labels["__name__"] == "up" && labels["namespace"] != "team-1");
+    assert_eq!(read(&blocks.query(r#"up{namespace!="team-1"}"#)?)?, up);
+    let either = fixture.matching(|labels| labels["pod"] == "web-7" || labels["namespace"] == "team-0");
+    assert_eq!(read(&blocks.query(r#"{pod="web-7"}"#)?.or(r#"{namespace="team-0"}"#)?)?, either);
+    assert_eq!(read(&blocks.query(r#"{pod="absent"}"#)?)?, BTreeSet::new());
+    Ok(())
+}
+
+#[test]
+fn a_time_range_leaves_out_blocks() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let query = blocks.query("up")?;
+    for ((start, end), pods) in [((0, 100), 10), ((100, 101), 10), ((99, 101), 15), ((200, 300), 0)] {
+        assert_eq!(query.clone().between(start, end).count()?, pods, "{start} to {end}");
+    }
+    let mut times: Vec<_> = blocks.iter().map(|block| Ok(block?.time)).collect::<Result<_, Error>>()?;
+    times.sort_unstable();
+    assert_eq!(times, [Some((0, 100)), Some((100, 200))]);
+    Ok(())
+}
+
+#[test]
+fn names_values_and_groups_agree_with_the_model() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let query = blocks.query(r#"{pod=~"web-1.*"}"#)?.or(r#"{pod="web-3"}"#)?;
+    let selected = fixture.matching(|labels| labels["pod"].starts_with("web-1") || labels["pod"] == "web-3");
+    let names: BTreeSet<&str> = selected.iter().flat_map(|labels| labels.keys().map(String::as_str)).collect();
+    assert_eq!(query.label_names()?, Vec::from_iter(names));
+    let pods: BTreeSet<&str> = selected.iter().map(|labels| labels["pod"].as_str()).collect();
+    assert_eq!(query.label_values("pod")?, Vec::from_iter(pods));
+    assert_eq!(query.label_values("no such label")?, Vec::<&str>::new());
+
+    for names in [&["namespace"][..], &["größe", "namespace"], &[], &["no such label"]] {
+        let mut by = BTreeMap::<Labelset, u64>::new();
+        let mut without = by.clone();
+        for labels in &selected {
+            let (kept, dropped) = labels.clone().into_iter().partition(|(name, _)| names.contains(&name.as_str()));
+            *by.entry(kept).or_default() += 1;
+            *without.entry(dropped).or_default() += 1;
+        }
+        let counts = |groups: chronoxide::Groups<'_>| -> BTreeMap<Labelset, u64> {
+            let text = |label: &chronoxide::Label<'_>| (label.name.to_owned(), label.value.to_owned());
+            groups.iter().map(|group| (group.labels.iter().map(text).collect(), group.series)).collect()
+        };
+        assert_eq!(counts(query.group_by(names)?), by, "by {names:?}");
+        assert_eq!(counts(query.group_without(names)?), without, "without {names:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn ids_lead_back_to_their_series() -> TestResult {
+    let fixture = Fixture::new()?;
+    let path = fixture.folder.path().join("c.cx");
+    let sets = labelsets(20, 25);
+    let (written, numbers) = write(&path, WriteOptions::new(), &sets)?;
+    assert_eq!(numbers, Vec::from_iter((0..10).map(SeriesNumber)));
+    let blocks = Blocks::open(&path)?;
+    for (labels, &number) in sets.iter().zip(&numbers) {
+        let id = written.id_of(number);
+        let found = blocks.labels(id)?.expect("the series was written");
+        let found: Labelset = found.iter().map(|label| (label.name.to_owned(), label.value.to_owned())).collect();
+        assert_eq!(found, *labels);
+        assert_eq!(blocks.find(&Vec::from_iter(labels.iter().rev()))?, [id]);
+    }
+    // The id is that of another block.
+    assert!(fixture.blocks()?.labels(written.id_of(numbers[0]))?.is_some());
+    assert_eq!(Blocks::open(&fixture.paths[0])?.labels(written.id_of(numbers[0]))?, None);
+
+    let both = Blocks::open(fixture.folder.path())?;
+    let mut rows = both.query(r#"up{pod="web-7"}"#)?.series()?;
+    let ids: Vec<_> = rows.next()?.expect("both blocks have the series").ids().collect();
+    assert_eq!(ids.len(), 2);
+    assert_ne!(ids[0].block, ids[1].block);
+    for id in ids {
+        let labels = both.labels(id)?.expect("the block is open");
+        assert!(labels.iter().any(|label| (label.name, label.value) == ("pod", "web-7")));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_writer_takes_labels_in_any_order_and_each_series_once() -> TestResult {
+    let mut writer = BlockWriter::new();
+    let first = writer.insert([("b", "2"), ("a", "1")])?;
+    assert_eq!(writer.insert([("a", "1"), ("b", "2"), ("empty", "")])?, first);
+    assert_ne!(writer.insert([("a".to_owned(), "1".to_owned())])?, first);
+    assert_eq!(writer.len(), 2);
+    for (labels, text) in [(vec![], "label"), (vec![("a", "1"), ("a", "2")], "name"), (vec![("", "1")], "name")] {
+        let error = writer.insert(labels).expect_err("not a labelset");
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    assert_eq!(writer.len(), 2);
+
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.cx");
+    std::fs::write(&path, "precious")?;
+    let error = writer.finish(&path).expect_err("the file exists");
+    assert_eq!((error.kind(), std::fs::read_to_string(&path)?), (ErrorKind::Usage, "precious".to_owned()));
+    let (written, _) = write(&path, WriteOptions::new().replace(true), &labelsets(0, 1))?;
+    assert_eq!(std::fs::metadata(&path)?.len(), written.byte_len);
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 1, "nothing else is left");
+    Ok(())
+}
+
+#[test]
+fn limits_are_those_of_each_call() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let kind = |query: chronoxide::Query<'_>| query.count().map_err(|error| error.kind());
+    let query = blocks.query("up")?;
+    assert_eq!(kind(query.clone().max_series(19)), Err(ErrorKind::TooManySeries));
+    assert_eq!(kind(query.clone().max_series(20)), Ok(15));
+    assert_eq!(kind(query.clone().max_memory(1)), Err(ErrorKind::OutOfResources));
+    assert_eq!(kind(query.clone().timeout(Duration::ZERO)), Err(ErrorKind::Timeout));
+    let flag = AtomicBool::new(true);
+    assert_eq!(kind(query.clone().cancelled_by(&flag)), Err(ErrorKind::Cancelled));
+    // The clock of a kept query starts with each call.
+    let kept = query.timeout(Duration::from_secs(2));
+    std::thread::sleep(Duration::from_millis(2100));
+    assert_eq!(kind(kept), Ok(15));
+    Ok(())
+}
+
+#[test]
+fn errors_name_the_file_and_the_reason() -> TestResult {
+    let fixture = Fixture::new()?;
+    let missing = fixture.folder.path().join("missing.cx");
+    let error = Blocks::open(&missing).expect_err("there is no such file");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Io, Some(&*missing)));
+    let system = std::fs::read(&missing).expect_err("there is no such file").to_string();
+    assert!(error.to_string().contains(&system), "{error}");
+
+    let blocks = fixture.blocks()?;
+    let error = blocks.query("up{").expect_err("not a selector");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Usage, None));
+    assert_eq!(size_of::<Error>(), size_of::<usize>());
+
+    // A byte of the strings, in a chunk that is not read when a block is opened.
+    write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 3000))?;
+    let mut bytes = std::fs::read(&fixture.paths[0])?;
+    let at = bytes.windows(8).rposition(|window| window == b"web-2718").expect("a pod's name");
+    bytes[at] ^= 1;
+    std::fs::write(&fixture.paths[0], &bytes)?;
+    let damaged = fixture.blocks()?;
+    let error = read(&damaged.query("{}")?).expect_err("a string is damaged");
+    let error = error.downcast::<Error>()?;
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[0])));
+    assert!(error.rule().is_some_and(|rule| error.to_string().contains(rule)), "{error}");
+    let eager = OpenOptions::new().check_at_once(true);
+    assert_eq!(eager.open(fixture.folder.path()).map_err(|error| error.kind()).err(), Some(ErrorKind::Corrupt));
+    let left = eager.skip_damaged(true).open(fixture.folder.path())?;
+    assert_eq!(left.len(), 1);
+    let [error] = &left.damaged()[..] else { panic!("one file is damaged") };
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[0])));
+    Ok(())
+}
+
+#[test]
+fn merged_blocks_have_each_series_once() -> TestResult {
+    let fixture = Fixture::new()?;
+    let output = fixture.folder.path().join("all.cx");
+    let options = CompactOptions::new().drop(r#"{pod="web-7"}"#)?;
+    let merged = compact(&fixture.paths, &output, &options)?;
+    let expected = fixture.matching(|labels| labels["pod"] != "web-7");
+    assert_eq!(read(&Blocks::open(&output)?.query("{}")?)?, expected);
+    assert_eq!((merged.series_in, merged.series_out), (40, expected.len() as u64));
+    assert_eq!(merged.series_in, merged.series_out + merged.duplicates + merged.dropped);
+
+    let error = compact(&fixture.paths, &output, &options).expect_err("the output exists");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    let only = CompactOptions::new().keep("up")?.replace(true).layout(Layout::FixedWidth);
+    assert_eq!(compact(&fixture.paths, &output, &only)?.series_out, 15);
+    let text = fixture.folder.path().join("text");
+    std::fs::write(&text, "not a block")?;
+    let error = compact([&text], fixture.folder.path().join("new.cx"), &only).expect_err("an input is not a block");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*text)));
+    Ok(())
+}
+
+#[test]
+fn a_snapshot_outlives_its_files() -> TestResult {
+    let fixture = Fixture::new()?;
+    // SAFETY: the files are only deleted.
+    let mapped = unsafe { OpenOptions::new().map(fixture.folder.path()) }?;
+    let copied = mapped.clone();
+    for path in &fixture.paths {
+        std::fs::remove_file(path)?;
+    }
+    assert!(fixture.blocks()?.is_empty());
+    let read = std::thread::spawn(move || -> Result<u64, Error> { copied.query("{}")?.count() });
+    assert_eq!(read.join().expect("no panic")?, fixture.all.len() as u64);
+    assert_eq!(mapped.query("up")?.count()?, 15);
+    Ok(())
+}
