@@ -64,10 +64,11 @@ impl OpenOptions {
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
         let path = path.as_ref();
-        if path.is_dir() {
-            return self.opened(path, BlockSet::read_within(path, self.checks, self.archive_memory)?);
-        }
-        self.single(path, Block::read(path, self.checks)?)
+        let set = match path.is_dir() {
+            true => BlockSet::read_within(path, self.checks, self.archive_memory)?,
+            false => single(path, Block::read(path, self.checks)?),
+        };
+        self.opened(path, set, false)
     }
 
     /// Opens a block, or the live blocks of a folder, as memory maps: opening costs the same for any size, and bytes
@@ -76,30 +77,31 @@ impl OpenOptions {
     /// # Safety
     /// As long as the result or anything made from it exists, the files must not be truncated and their bytes must not
     /// change: the process could end with SIGBUS, or see bytes that were not checked. Published blocks meet this
-    /// contract: they are only deleted, or replaced by renaming.
+    /// contract: they are only deleted, or replaced by renaming. It also holds for files that [`Blocks::refresh`] finds.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
     pub unsafe fn map(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
         let path = path.as_ref();
-        if path.is_dir() {
+        let set = match path.is_dir() {
             // SAFETY: the caller keeps the same contract.
-            return self.opened(path, unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?);
-        }
-        // SAFETY: the caller keeps the same contract.
-        self.single(path, unsafe { Block::map(path, self.checks) }?)
+            true => unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?,
+            // SAFETY: the caller keeps the same contract.
+            false => single(path, unsafe { Block::map(path, self.checks) }?),
+        };
+        self.opened(path, set, true)
     }
 
-    fn single(&self, path: &Path, block: Block) -> Result<Blocks, Error> {
-        self.opened(path, BlockSet::from_blocks([(path.to_owned(), block)]))
-    }
-
-    fn opened(&self, path: &Path, set: BlockSet) -> Result<Blocks, Error> {
+    fn opened(&self, path: &Path, set: BlockSet, is_mapped: bool) -> Result<Blocks, Error> {
         if let Some((path, error)) = set.unreadable().first().filter(|_| !self.skips_damaged) {
             return Err(Error::from_unreadable(path, error));
         }
-        Ok(Blocks { path: path.to_owned(), set })
+        Ok(Blocks { path: path.to_owned(), options: self.clone(), is_mapped, set })
     }
+}
+
+fn single(path: &Path, block: Block) -> BlockSet {
+    BlockSet::from_blocks([(path.to_owned(), block)])
 }
 
 impl Error {
@@ -132,6 +134,8 @@ fn full_text(error: &dyn std::error::Error) -> String {
 #[derive(Clone)]
 pub struct Blocks {
     path: PathBuf,
+    options: OpenOptions,
+    is_mapped: bool,
     pub(crate) set: BlockSet,
 }
 
@@ -148,6 +152,23 @@ impl Blocks {
     /// As [`OpenOptions::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         OpenOptions::new().open(path)
+    }
+
+    /// Opens the file or folder again, in the same way, and keeps the indexes of blocks that are still there. This
+    /// snapshot stays valid: drop it to release deleted files.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn refresh(&self) -> Result<Self, Error> {
+        let Self { path, options, is_mapped, set } = self;
+        match (path.is_dir(), is_mapped) {
+            (false, false) => options.open(path),
+            (true, false) => options.opened(path, set.refresh(options.checks)?, false),
+            // SAFETY: the caller of `OpenOptions::map` keeps the contract for these files, too.
+            (false, true) => unsafe { options.map(path) },
+            // SAFETY: as above.
+            (true, true) => options.opened(path, unsafe { set.refresh_mapped(options.checks) }?, true),
+        }
     }
 
     /// Returns the number of blocks.

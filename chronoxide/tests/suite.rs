@@ -270,6 +270,30 @@ fn merged_blocks_have_each_series_once() -> TestResult {
 }
 
 #[test]
+fn a_refreshed_snapshot_has_the_blocks_of_now() -> TestResult {
+    let fixture = Fixture::new()?;
+    let folder = fixture.folder.path();
+    // SAFETY: files are only added and deleted.
+    for before in [fixture.blocks()?, unsafe { OpenOptions::new().map(folder) }?] {
+        let all = before.query("{}")?.count()?;
+        compact(&fixture.paths, folder.join("all.cx"), &CompactOptions::new())?;
+        let after = before.refresh()?;
+        assert_eq!((before.len(), after.len()), (2, 1));
+        assert_eq!((before.query("{}")?.count()?, after.query("{}")?.count()?), (all, all));
+        std::fs::remove_file(folder.join("all.cx"))?;
+        let back = after.refresh()?;
+        assert_eq!((back.len(), back.query("{}")?.count()?), (2, all));
+    }
+    // SAFETY: the file is only replaced by renaming.
+    for before in [Blocks::open(&fixture.paths[0])?, unsafe { OpenOptions::new().map(&fixture.paths[0]) }?] {
+        write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 1))?;
+        assert_eq!((before.query("{}")?.count()?, before.refresh()?.query("{}")?.count()?), (20, 2));
+        write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 10))?;
+    }
+    Ok(())
+}
+
+#[test]
 fn a_snapshot_outlives_its_files() -> TestResult {
     let fixture = Fixture::new()?;
     // SAFETY: the files are only deleted.
