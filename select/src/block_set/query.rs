@@ -101,7 +101,7 @@ impl<'a> SetQuery<'a> {
     /// Returns the blocks of the time range, with their places.
     pub(super) fn blocks(&self) -> Vec<(usize, &'a SetBlock)> {
         let has_data = |block: &SetBlock| match (self.time, block.time()) {
-            (Some(wanted), Some(has)) => has.start < wanted.end && wanted.start < has.end,
+            (Some(wanted), Some(has)) => wanted.start < wanted.end && has.start < wanted.end && wanted.start < has.end,
             _ => true,
         };
         self.set.blocks().iter().enumerate().filter(|(_, block)| has_data(block)).collect()

@@ -9,6 +9,9 @@ use super::{Partial, SetQuery, SetSelection};
 use crate::SelectError;
 use crate::results::project::Labels;
 
+/// Series between two checks of the limits.
+const SERIES_PER_CHECK: usize = 1 << 14;
+
 /// A series, and the blocks that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedSeries {
@@ -53,7 +56,10 @@ impl SetQuery<'_> {
         let failed = self.each_selected(selection, |searcher, block| {
             let view = searcher.view();
             let fingerprints = searcher.fingerprints(&block.series, Labels::All)?;
-            for (series, fingerprint) in block.series.iter().zip(fingerprints) {
+            for (number, (series, fingerprint)) in block.series.iter().zip(fingerprints).enumerate() {
+                if number % SERIES_PER_CHECK == 0 {
+                    self.limits.check()?;
+                }
                 let same = known.entry(fingerprint).or_default();
                 let occurrence = Occurrence { block: block.block, series };
                 let mut found = None;
