@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use chronoxide_reader::{Block, BlockId, Checks, MAX_ARCHIVE_MEMORY};
+use chronoxide_reader::{Block, BlockId, Checks, FileError, MAX_ARCHIVE_MEMORY, OpenError, check_archives};
 use chronoxide_select::BlockSet;
 
 use crate::{Error, ErrorKind, Query};
@@ -43,7 +43,9 @@ impl OpenOptions {
         Self { checks: if is_eager { Checks::Eager } else { Checks::Lazy }, ..self }
     }
 
-    /// Leaves out the files of a folder that are not valid blocks, and lists them in [`Blocks::damaged`].
+    /// Leaves out the files of a folder that are not valid blocks, and lists them in [`Blocks::damaged`]. Files are
+    /// looked at when they are opened: damage that a later query meets is an error of the query, unless everything is
+    /// [checked at once](Self::check_at_once).
     #[must_use]
     pub fn skip_damaged(self, skips: bool) -> Self {
         Self { skips_damaged: skips, ..self }
@@ -57,8 +59,9 @@ impl OpenOptions {
 
     /// Opens a block, or the live blocks of a folder, by reading files into memory.
     ///
-    /// A folder's live blocks are those that no finished compaction replaced, so that each series counts once. It may
-    /// change afterwards: the result is a snapshot.
+    /// The blocks of a folder are its files whose names end in `.cx`. The live ones are those that no finished
+    /// compaction replaced, so that each series counts once. The folder may change afterwards: the result is a
+    /// snapshot.
     ///
     /// # Errors
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
@@ -66,7 +69,7 @@ impl OpenOptions {
         let path = path.as_ref();
         let set = match path.is_dir() {
             true => BlockSet::read_within(path, self.checks, self.archive_memory)?,
-            false => single(path, Block::read(path, self.checks)?),
+            false => self.single(path, Block::read_packed(path, self.checks)?)?,
         };
         self.opened(path, set, false)
     }
@@ -77,7 +80,8 @@ impl OpenOptions {
     /// # Safety
     /// As long as the result or anything made from it exists, the files must not be truncated and their bytes must not
     /// change: the process could end with SIGBUS, or see bytes that were not checked. Published blocks meet this
-    /// contract: they are only deleted, or replaced by renaming. It also holds for files that [`Blocks::refresh`] finds.
+    /// contract: they are only deleted, or replaced by renaming. It also holds for files that [`Blocks::refresh`]
+    /// finds.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
@@ -87,9 +91,17 @@ impl OpenOptions {
             // SAFETY: the caller keeps the same contract.
             true => unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?,
             // SAFETY: the caller keeps the same contract.
-            false => single(path, unsafe { Block::map(path, self.checks) }?),
+            false => self.single(path, unsafe { Block::map_packed(path, self.checks) }?)?,
         };
         self.opened(path, set, true)
+    }
+
+    /// Decodes the strings of an archive, if the block is one.
+    fn single(&self, path: &Path, block: Block) -> Result<BlockSet, Error> {
+        let limit = self.archive_memory;
+        check_archives([&block], limit).map_err(|source| OpenError::ArchiveMemory { path: path.to_owned(), source })?;
+        block.unpack().map_err(|error| block.locate(error))?;
+        Ok(BlockSet::from_blocks([(path.to_owned(), block)]))
     }
 
     fn opened(&self, path: &Path, set: BlockSet, is_mapped: bool) -> Result<Blocks, Error> {
@@ -100,17 +112,11 @@ impl OpenOptions {
     }
 }
 
-fn single(path: &Path, block: Block) -> BlockSet {
-    BlockSet::from_blocks([(path.to_owned(), block)])
-}
-
 impl Error {
     /// Returns the error of a file of a folder.
-    fn from_unreadable(path: &Path, error: &chronoxide_reader::OpenError) -> Self {
+    fn from_unreadable(path: &Path, error: &OpenError) -> Self {
         match error {
-            chronoxide_reader::OpenError::Block { path, source } => {
-                chronoxide_reader::FileError { path: Some(path.clone()), source: source.clone() }.into()
-            }
+            OpenError::Block { path, source } => FileError { path: Some(path.clone()), source: source.clone() }.into(),
             // The error of the system cannot be copied.
             other => Self::new(ErrorKind::Io, full_text(other)).with_path(path),
         }

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::Compaction;
 use chronoxide_compactor::job::verify_block;
+use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_labels::Layout;
 use chronoxide_publish::Existing;
-use chronoxide_reader::{Block, Checks};
+use chronoxide_reader::{Block, BlockId, Checks};
 use chronoxide_select::Selector;
 
-use crate::Error;
+use crate::error::kind_of_block;
+use crate::{Error, ErrorKind};
 
 /// How blocks are merged.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +72,8 @@ impl CompactOptions {
 pub struct Compacted {
     /// The output.
     pub path: PathBuf,
+    /// Id of the output.
+    pub block: BlockId,
     /// Size of the output in bytes.
     pub byte_len: u64,
     /// Series of all inputs.
@@ -99,7 +102,8 @@ pub struct Compacted {
 /// ```
 ///
 /// # Errors
-/// Errors of kind `Io`, of kind `Corrupt` for a damaged input, and of kind `Usage` if the output exists.
+/// Errors of kind `Io`, of kind `Corrupt` for a damaged input, of kind `OutOfResources` above
+/// the limit of memory, and of kind `Exists` if the output exists.
 pub fn compact<P: AsRef<Path>>(
     inputs: impl IntoIterator<Item = P>,
     output: impl AsRef<Path>,
@@ -110,6 +114,9 @@ pub fn compact<P: AsRef<Path>>(
         let block = Block::read(input, Checks::Eager)?;
         block.verify().map_err(|error| block.locate(error))?;
         blocks.push(block);
+    }
+    if blocks.is_empty() {
+        return Err(Error::new(ErrorKind::Usage, "there are no blocks to merge"));
     }
     let views: Vec<_> = blocks.iter().map(|block| *block.view()).collect();
     let CompactOptions { keep, drop, layout, replaces, max_memory } = options.clone();
@@ -124,13 +131,38 @@ pub fn compact<P: AsRef<Path>>(
     };
     let existing = if replaces { Existing::Replace } else { Existing::Refuse };
     let compaction = Compaction::new(&views, &options);
-    let (summary, published) = compaction.merge_to_file(output.as_ref(), existing, &verify_block)?;
+    let merged = compaction.merge_to_file(output.as_ref(), existing, &verify_block);
+    let (summary, published) = merged.map_err(|error| failure(error, &blocks))?;
+    let block = Block::read(&published.path, Checks::Lazy)?.view().block_id();
     Ok(Compacted {
         path: published.path,
+        block,
         byte_len: published.byte_len,
         series_in: summary.series_in,
         duplicates: summary.duplicates,
         dropped: summary.dropped,
         series_out: summary.series_out,
     })
+}
+
+/// Returns the error of a merge, with the path of the input that it is about.
+fn failure<E: std::error::Error + Send + Sync + 'static>(error: CompactionError<E>, inputs: &[Block]) -> Error {
+    let error = match error {
+        CompactionError::Compact(error) => error,
+        CompactionError::Publish(error) => return error.into(),
+        other => return Error::new(ErrorKind::Io, other),
+    };
+    let kind = match &error {
+        CompactError::Input { source, .. } => kind_of_block(source),
+        CompactError::ReadOnly { .. } => ErrorKind::Unsupported,
+        CompactError::Memory { .. } => ErrorKind::OutOfResources,
+        CompactError::Spool(_) | CompactError::Write(_) | CompactError::Unbalanced { .. } => ErrorKind::Io,
+        CompactError::Cancelled => ErrorKind::Cancelled,
+        _ => ErrorKind::Usage,
+    };
+    let path = error.input().and_then(|input| inputs.get(input)).and_then(Block::path);
+    match path {
+        Some(path) => Error::new(kind, format!("{}: {}", path.display(), error.reason())).with_path(path),
+        None => Error::new(kind, error),
+    }
 }

@@ -31,6 +31,8 @@ pub enum ErrorKind {
     Io,
     /// An argument is invalid: a selector, a label, a path.
     Usage,
+    /// The output exists, and was not to be replaced.
+    Exists,
     /// A block is damaged, or a file is not a block.
     Corrupt,
     /// A block has a version or a feature that this build does not read.
@@ -41,7 +43,8 @@ pub enum ErrorKind {
     Timeout,
     /// The caller cancelled the query.
     Cancelled,
-    /// There is no more memory, or no more files or maps can be opened. The file may be sound.
+    /// There is no more memory, a limit of memory was reached, or no more files or maps can be opened. The file may be
+    /// sound.
     OutOfResources,
 }
 
@@ -100,7 +103,7 @@ impl fmt::Display for Error {
 impl StdError for Error {}
 
 /// Returns the kind of an error of the bytes of a block.
-fn kind_of_block(error: &chronoxide_format::Error) -> ErrorKind {
+pub(crate) fn kind_of_block(error: &chronoxide_format::Error) -> ErrorKind {
     match error.kind() {
         _ if error.is_unsupported() => ErrorKind::Unsupported,
         chronoxide_format::ErrorKind::OutOfMemory { .. } => ErrorKind::OutOfResources,
@@ -181,13 +184,21 @@ impl From<OpenError> for Error {
 
 impl From<BlockSetError> for Error {
     fn from(error: BlockSetError) -> Self {
-        let kind = match &error {
-            BlockSetError::TooMany { .. } | BlockSetError::Folder(FolderError::ArchiveMemory { .. }) => {
-                ErrorKind::OutOfResources
+        let (kind, path) = match &error {
+            BlockSetError::TooMany { folder, .. } => (ErrorKind::OutOfResources, Some(folder.clone())),
+            BlockSetError::Folder(FolderError::ArchiveMemory { path, .. }) => {
+                (ErrorKind::OutOfResources, Some(path.clone()))
             }
-            _ => ErrorKind::Io,
+            BlockSetError::Folder(FolderError::Io { path, .. } | FolderError::Changing { path }) => {
+                (ErrorKind::Io, Some(path.clone()))
+            }
+            _ => (ErrorKind::Io, None),
         };
-        Self::new(kind, error)
+        let error = Self::new(kind, error);
+        match path {
+            Some(path) => error.with_path(&path),
+            None => error,
+        }
     }
 }
 
@@ -215,17 +226,20 @@ impl From<SealError> for Error {
 
 impl<E: StdError + Send + Sync + 'static> From<PublishError<E>> for Error {
     fn from(error: PublishError<E>) -> Self {
-        Self::new(if error.is_io() { ErrorKind::Io } else { ErrorKind::Usage }, error)
-    }
-}
-
-#[cfg(feature = "compact")]
-impl From<chronoxide_compactor::CompactionError<OpenError>> for Error {
-    fn from(error: chronoxide_compactor::CompactionError<OpenError>) -> Self {
-        use chronoxide_compactor::CompactionError;
-        match error {
-            CompactionError::Publish(error) => error.into(),
-            other => Self::new(ErrorKind::Usage, other),
-        }
+        let (kind, path) = match &error {
+            // The text of the commands names an option.
+            PublishError::Exists { path } => {
+                return Self::new(ErrorKind::Exists, format!("{}: already exists", path.display())).with_path(path);
+            }
+            PublishError::NoFileName { path }
+            | PublishError::NotAFile { path, .. }
+            | PublishError::InvalidName { path, .. } => (ErrorKind::Usage, path.clone()),
+            PublishError::NoFolder { path, .. }
+            | PublishError::Io { path, .. }
+            | PublishError::LengthDiffers { path, .. }
+            | PublishError::Unverified { path, .. } => (ErrorKind::Io, path.clone()),
+            _ => return Self::new(ErrorKind::Io, error),
+        };
+        Self::new(kind, error).with_path(&path)
     }
 }

@@ -21,6 +21,14 @@ pub struct Group<'b> {
     pub series: u64,
 }
 
+impl<'b> Group<'b> {
+    /// Returns the value of a label, or `None` if the series do not have it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'b str> {
+        self.labels.iter().find(|label| label.name == name).map(|label| label.value)
+    }
+}
+
 /// Groups the series of a query.
 pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<'b>, Error> {
     let started = query.start();

@@ -14,6 +14,12 @@ use crate::{Blocks, Error, Groups};
 /// Each method that gives a result asks the blocks anew, on all threads. The time limit counts from the call of that
 /// method. A series that several blocks have counts once. If a block is damaged where the query reads it, the result is
 /// an error: it would lack series.
+///
+/// A query borrows the blocks. To keep both, keep the [`Blocks`], which are cheap to clone, and make queries of them.
+///
+/// Selectors are those of PromQL: `up`, `{job="api",pod=~"web-[0-9]+"}`, `{"http.method"!="GET"}`, with `=`, `!=`, `=~`
+/// and `!~`, and regular expressions as in Prometheus. Ranges, `offset` and functions are refused. An absent label has
+/// the empty value.
 #[derive(Clone, Debug)]
 pub struct Query<'b> {
     pub(crate) blocks: &'b Blocks,
@@ -40,26 +46,28 @@ impl<'b> Query<'b> {
         Ok(self)
     }
 
-    /// Leaves out blocks without data from `start` to before `end`, in nanoseconds since 1970. Blocks do not know the
-    /// times of single series. A block whose time range is unknown is asked.
+    /// Leaves out blocks without data from `start` to before `end`, in nanoseconds since 1970, and the ids that series
+    /// have in these blocks. Blocks do not know the times of single series. A block whose time range is unknown is
+    /// asked.
     #[must_use]
     pub fn between(self, start: i64, end: i64) -> Self {
         Self { time: Some((start, end)), ..self }
     }
 
-    /// Fails if more than `max` series are selected, counted in each block.
+    /// Fails if more than `max` series are selected, except for names and values of labels. The series of all blocks
+    /// are added up: one that two blocks have counts twice here.
     #[must_use]
     pub fn max_series(self, max: u64) -> Self {
         Self { max_series: Some(max), ..self }
     }
 
-    /// Fails if the selection takes more than `max` bytes; 1 GiB unless set.
+    /// Fails with `OutOfResources` if the selection takes more than `max` bytes; 1 GiB unless set.
     #[must_use]
     pub fn max_memory(self, max: u64) -> Self {
         Self { max_memory: Some(max), ..self }
     }
 
-    /// Fails if a result takes longer.
+    /// Fails if a result takes longer. [`Query::series`] is done when the series are found: reading them has no limit.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
@@ -99,7 +107,8 @@ impl<'b> Query<'b> {
 
     /// Returns the selected series, in the order of blocks and refs. A series that several blocks have comes once.
     ///
-    /// Takes 8 bytes of memory per range of refs; with several blocks, 100 bytes per series.
+    /// Takes 8 bytes of memory per run of neighbouring series; if several blocks have selected series, 100 bytes per
+    /// series.
     ///
     /// # Errors
     /// Errors of the limits, and of kind `Corrupt` for a damaged block.

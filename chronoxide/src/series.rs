@@ -18,6 +18,14 @@ pub struct Label<'b> {
     pub value: &'b str,
 }
 
+impl<'b> From<Label<'b>> for (&'b str, &'b str) {
+    /// Returns the name and the value, as [`Blocks::find`] and [`BlockWriter::insert`](crate::BlockWriter::insert) take
+    /// them.
+    fn from(label: Label<'b>) -> Self {
+        (label.name, label.value)
+    }
+}
+
 /// A series of a block: the number by which an engine remembers it.
 ///
 /// It stays valid as long as the block exists: a compaction makes other blocks with other ids.
@@ -170,8 +178,18 @@ impl Blocks {
     ///
     /// # Errors
     /// An error of kind `Usage` if two labels have one name, and of kind `Corrupt` for a damaged block.
-    pub fn find<N: AsRef<str>, V: AsRef<str>>(&self, labels: &[(N, V)]) -> Result<Vec<SeriesId>, Error> {
-        let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+    pub fn find<N: AsRef<str>, V: AsRef<str>>(
+        &self,
+        labels: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<Vec<SeriesId>, Error> {
+        let labels: Vec<(N, V)> = labels.into_iter().collect();
+        let mut labels: Vec<(&str, &str)> =
+            labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+        labels.sort_unstable();
+        // Blocks would not notice if none of them has the name.
+        if let Some([(name, _), _]) = labels.array_windows().find(|[left, right]| left.0 == right.0) {
+            return Err(Error::new(crate::ErrorKind::Usage, format!("two labels are named {name:?}")));
+        }
         let found = self
             .set
             .query()

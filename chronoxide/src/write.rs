@@ -154,10 +154,11 @@ impl BlockWriter {
         Ok(SeriesNumber(series.0))
     }
 
-    /// Writes the block: whole, synced and read again, or not at all.
+    /// Writes the block: whole, synced and read again, or not at all. In a folder, its name must end in `.cx` to be
+    /// found. A block without series is valid.
     ///
     /// # Errors
-    /// Errors of kind `Io`, and of kind `Usage` if the file exists.
+    /// Errors of kind `Io`, of kind `Exists` if the file exists, and of kind `Usage` for a time range without times.
     pub fn finish(self, path: impl AsRef<Path>) -> Result<Written, Error> {
         let meta =
             BlockMeta { time: self.options.time.map(|(start, end)| TimeRange { start, end }), ..BlockMeta::default() };

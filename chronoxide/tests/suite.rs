@@ -99,7 +99,9 @@ fn a_time_range_leaves_out_blocks() -> TestResult {
     let fixture = Fixture::new()?;
     let blocks = fixture.blocks()?;
     let query = blocks.query("up")?;
-    for ((start, end), pods) in [((0, 100), 10), ((100, 101), 10), ((99, 101), 15), ((200, 300), 0)] {
+    for ((start, end), pods) in
+        [((0, 100), 10), ((100, 101), 10), ((99, 101), 15), ((200, 300), 0), ((50, 50), 0), ((60, 40), 0)]
+    {
         assert_eq!(query.clone().between(start, end).count()?, pods, "{start} to {end}");
     }
     let mut times: Vec<_> = blocks.iter().map(|block| Ok(block?.time)).collect::<Result<_, Error>>()?;
@@ -151,8 +153,10 @@ fn ids_lead_back_to_their_series() -> TestResult {
         let found = blocks.labels(id)?.expect("the series was written");
         let found: Labelset = found.iter().map(|label| (label.name.to_owned(), label.value.to_owned())).collect();
         assert_eq!(found, *labels);
-        assert_eq!(blocks.find(&Vec::from_iter(labels.iter().rev()))?, [id]);
+        assert_eq!(blocks.find(labels.iter().rev())?, [id]);
     }
+    let error = blocks.find([("z", "1"), ("z", "2")]).expect_err("two labels of one name");
+    assert_eq!(error.kind(), ErrorKind::Usage);
     // The id is that of another block.
     assert!(fixture.blocks()?.labels(written.id_of(numbers[0]))?.is_some());
     assert_eq!(Blocks::open(&fixture.paths[0])?.labels(written.id_of(numbers[0]))?, None);
@@ -187,7 +191,7 @@ fn a_writer_takes_labels_in_any_order_and_each_series_once() -> TestResult {
     let path = folder.path().join("a.cx");
     std::fs::write(&path, "precious")?;
     let error = writer.finish(&path).expect_err("the file exists");
-    assert_eq!((error.kind(), std::fs::read_to_string(&path)?), (ErrorKind::Usage, "precious".to_owned()));
+    assert_eq!((error.kind(), std::fs::read_to_string(&path)?), (ErrorKind::Exists, "precious".to_owned()));
     let (written, _) = write(&path, WriteOptions::new().replace(true), &labelsets(0, 1))?;
     assert_eq!(std::fs::metadata(&path)?.len(), written.byte_len);
     assert_eq!(std::fs::read_dir(folder.path())?.count(), 1, "nothing else is left");
@@ -240,6 +244,10 @@ fn errors_name_the_file_and_the_reason() -> TestResult {
     assert!(error.rule().is_some_and(|rule| error.to_string().contains(rule)), "{error}");
     let eager = OpenOptions::new().check_at_once(true);
     assert_eq!(eager.open(fixture.folder.path()).map_err(|error| error.kind()).err(), Some(ErrorKind::Corrupt));
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/archive-many.cx");
+    let error = OpenOptions::new().max_archive_memory(1).open(archive).expect_err("its strings take more");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::OutOfResources, Some(Path::new(archive))));
+    assert!(OpenOptions::new().open(archive)?.query("{}")?.count()? > 0);
     let left = eager.skip_damaged(true).open(fixture.folder.path())?;
     assert_eq!(left.len(), 1);
     let [error] = &left.damaged()[..] else { panic!("one file is damaged") };
@@ -256,10 +264,27 @@ fn merged_blocks_have_each_series_once() -> TestResult {
     let expected = fixture.matching(|labels| labels["pod"] != "web-7");
     assert_eq!(read(&Blocks::open(&output)?.query("{}")?)?, expected);
     assert_eq!((merged.series_in, merged.series_out), (40, expected.len() as u64));
+    assert_eq!(Blocks::open(&output)?.iter().next().expect("a block")?.id, merged.block);
     assert_eq!(merged.series_in, merged.series_out + merged.duplicates + merged.dropped);
 
+    // Without some series it does not take the place of its inputs.
+    let folder = fixture.blocks()?;
+    assert_eq!((folder.len(), folder.query("{}")?.count()?), (3, fixture.all.len() as u64));
     let error = compact(&fixture.paths, &output, &options).expect_err("the output exists");
-    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Exists, Some(&*output)));
+    let new = fixture.folder.path().join("new.cx");
+    let error = compact(&fixture.paths, &new, &CompactOptions::new().max_memory(1)).expect_err("too little memory");
+    assert_eq!((error.kind(), new.exists()), (ErrorKind::OutOfResources, false));
+    let error = compact(&fixture.paths, new.join("in no folder.cx"), &options).expect_err("there is no such folder");
+    assert_eq!(error.kind(), ErrorKind::Io);
+    // The output may take the place of an input.
+    let twice = compact([&new, &new], &new, &options).expect_err("there is no such input");
+    assert_eq!((twice.kind(), twice.path()), (ErrorKind::Io, Some(&*new)));
+    write(&new, WriteOptions::new(), &labelsets(0, 4))?;
+    let twice = compact([&new, &new], &new, &CompactOptions::new().replace(true))?;
+    assert_eq!((twice.series_in, twice.duplicates, Blocks::open(&new)?.query("{}")?.count()?), (16, 8, 8));
+    let none = compact([] as [&str; 0], fixture.folder.path().join("none.cx"), &options);
+    assert_eq!(none.map(|none| none.series_out).map_err(|error| error.kind()), Err(ErrorKind::Usage));
     let only = CompactOptions::new().keep("up")?.replace(true).layout(Layout::FixedWidth);
     assert_eq!(compact(&fixture.paths, &output, &only)?.series_out, 15);
     let text = fixture.folder.path().join("text");

@@ -3,6 +3,7 @@
 //! exist.
 
 mod claims;
+mod facade;
 mod files;
 mod floors;
 mod paths;
