@@ -50,8 +50,8 @@
 //!
 //! Opening a file of any size by [`OpenOptions::map`] takes microseconds, and bytes that no query reads are not loaded.
 //! The first query of a block makes an index in memory, of about a byte per series. A selector takes 1 to 30 us for
-//! exact values of a million series, and up to a few milliseconds for regular expressions; a series with 25 labels is
-//! read in 0.2 us in order, and 0.8 us at random.
+//! exact values of a million series, and up to a few milliseconds for regular expressions. [`SeriesRows`] read a series
+//! with 25 labels in about a microsecond; counts and groups read no labels.
 //!
 //! # Errors
 //!
