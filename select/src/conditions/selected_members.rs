@@ -8,7 +8,8 @@ use chronoxide_format::view::{List, Pool};
 use crate::SelectError;
 use crate::rows::row_set::{RowSet, for_each_run};
 
-/// SelectedMembers of a list that are read in the time that a search for one takes.
+/// Members of a list that are read in the time of a search for one. With 4, an automaton of many ranges takes 13% more
+/// instructions; with 16, the values of a label 3%.
 const MEMBERS_PER_SEARCH: usize = 8;
 
 /// A set of members, and where they are in each list of a pool.
