@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_reader::{Block, BlockId, Checks, FileError, MAX_ARCHIVE_MEMORY, OpenError, check_archives};
 use chronoxide_select::BlockSet;
 
+use crate::error::full_text;
 use crate::{Error, ErrorKind, Query};
 
 /// How blocks are opened.
@@ -123,15 +124,11 @@ impl Error {
     }
 }
 
-/// Returns the text of an error with its causes.
-fn full_text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+/// Reads a block into memory, and checks every rule of the format.
+pub(crate) fn read_verified(path: &Path) -> Result<Block, Error> {
+    let block = Block::read(path, Checks::Eager)?;
+    block.verify().map_err(|error| block.locate(error))?;
+    Ok(block)
 }
 
 /// Open blocks: a snapshot that is queried as one. Clones share the blocks.

@@ -1,14 +1,16 @@
 //! [`compact`]: blocks merged into one.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::job::verify_block;
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_labels::Layout;
 use chronoxide_publish::Existing;
-use chronoxide_reader::{Block, BlockId, Checks};
+use chronoxide_reader::{Block, BlockId};
 use chronoxide_select::Selector;
 
+use crate::blocks::read_verified;
 use crate::error::kind_of_block;
 use crate::{Error, ErrorKind};
 
@@ -109,12 +111,7 @@ pub fn compact<P: AsRef<Path>>(
     output: impl AsRef<Path>,
     options: &CompactOptions,
 ) -> Result<Compacted, Error> {
-    let mut blocks = Vec::new();
-    for input in inputs {
-        let block = Block::read(input, Checks::Eager)?;
-        block.verify().map_err(|error| block.locate(error))?;
-        blocks.push(block);
-    }
+    let blocks = inputs.into_iter().map(|input| read_verified(input.as_ref())).collect::<Result<Vec<_>, _>>()?;
     if blocks.is_empty() {
         return Err(Error::new(ErrorKind::Usage, "there are no blocks to merge"));
     }
@@ -131,12 +128,13 @@ pub fn compact<P: AsRef<Path>>(
     };
     let existing = if replaces { Existing::Replace } else { Existing::Refuse };
     let compaction = Compaction::new(&views, &options);
-    let merged = compaction.merge_to_file(output.as_ref(), existing, &verify_block);
+    let block = Cell::new(BlockId::default());
+    let verify = |path: &Path| verify_block(path).inspect(|lineage| block.set(lineage.id));
+    let merged = compaction.merge_to_file(output.as_ref(), existing, &verify);
     let (summary, published) = merged.map_err(|error| failure(error, &blocks))?;
-    let block = Block::read(&published.path, Checks::Lazy)?.view().block_id();
     Ok(Compacted {
         path: published.path,
-        block,
+        block: block.get(),
         byte_len: published.byte_len,
         series_in: summary.series_in,
         duplicates: summary.duplicates,

@@ -84,19 +84,23 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.cause.fmt(f)?;
-        let mut known = self.0.cause.to_string();
-        let mut cause = self.0.cause.source();
-        while let Some(error) = cause {
-            // Some errors repeat their cause.
-            let text = error.to_string();
-            if !known.contains(&text) {
-                write!(f, ": {text}")?;
-            }
-            (known, cause) = (text, error.source());
-        }
-        Ok(())
+        f.write_str(&full_text(&*self.0.cause))
     }
+}
+
+/// Returns the text of an error with its causes, except those that a text has already.
+pub(crate) fn full_text(error: &dyn StdError) -> String {
+    let mut known = error.to_string();
+    let mut full = known.clone();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !known.contains(&text) {
+            full = format!("{full}: {text}");
+        }
+        (known, cause) = (text, error.source());
+    }
+    full
 }
 
 // The text has all causes, so that there is no source to be shown once more.

@@ -7,8 +7,9 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelId, LabelSets, Layout};
 use chronoxide_publish::{Disk, Existing, publish};
-use chronoxide_reader::{Block, BlockId, Checks, FileError};
+use chronoxide_reader::{BlockId, FileError};
 
+use crate::blocks::read_verified;
 use crate::{Error, ErrorKind, SeriesId};
 
 /// How a block is written.
@@ -167,9 +168,7 @@ impl BlockWriter {
         let id = BlockView::open(&sealed.block).map_err(unread)?.block_id();
         let existing = if self.options.replaces { Existing::Replace } else { Existing::Refuse };
         let verify = |path: &Path| -> Result<(), Error> {
-            let block = Block::read(path, Checks::Eager)?;
-            block.verify().map_err(|error| block.locate(error))?;
-            match block.view().block_id() == id {
+            match read_verified(path)?.view().block_id() == id {
                 true => Ok(()),
                 false => Err(Error::new(ErrorKind::Io, "another block was read back than was written")),
             }
