@@ -1,8 +1,10 @@
 //! [`Resolver`]: labels of many series, with a cache of the parts that neighbours share (spec, section 9).
 
-use super::Label;
+use std::fmt;
+
 use super::path::{LabelPaths, PartRows};
 use super::series::{KeysetLabels, Series};
+use super::{Label, Text, TextLabel};
 use crate::layout::MAX_WIDE;
 use crate::number::index;
 use crate::view::catalogue::{BlockView, Keyset, List};
@@ -11,12 +13,61 @@ use crate::{KeyId, Result, SeriesRef};
 /// Refs that [`Resolver::resolve_many`] sorts at a time.
 const SORTED_REFS: usize = 1 << 20;
 
+/// Origin of the labels of a [`Resolver`]: a [`BlockView`] gives bytes, a [`Text`] gives text.
+pub trait LabelSource<'data, 'view>: Copy {
+    /// A label, as bytes or as text.
+    type Label: Copy + fmt::Debug;
+    /// A label before it is read.
+    const EMPTY: Self::Label;
+
+    /// Returns the block.
+    fn view(self) -> &'view BlockView<'data>;
+
+    /// Returns a label by its key and value code.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    fn label(self, key: KeyId, code: u32) -> Result<Self::Label>;
+}
+
+impl<'data, 'view> LabelSource<'data, 'view> for &'view BlockView<'data> {
+    type Label = Label<'data>;
+    const EMPTY: Label<'data> = Label { name: &[], value: &[] };
+
+    #[inline(always)]
+    fn view(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn label(self, key: KeyId, code: u32) -> Result<Label<'data>> {
+        BlockView::label(self, key, code)
+    }
+}
+
+impl<'data, 'view> LabelSource<'data, 'view> for Text<'data, 'view> {
+    type Label = TextLabel<'data>;
+    const EMPTY: TextLabel<'data> = TextLabel { name: "", value: "" };
+
+    #[inline(always)]
+    fn view(self) -> &'view BlockView<'data> {
+        Text::view(&self)
+    }
+
+    #[inline(always)]
+    fn label(self, key: KeyId, code: u32) -> Result<TextLabel<'data>> {
+        Text::label(&self, key, code)
+    }
+}
+
 /// Resolves series to labels, and keeps the labels that the last series shares with the next one.
 ///
 /// Series may come in any order. Neighbours share their prefix, so that reading in order costs little more than the
 /// members of lists; [`Resolver::resolve_many`] reads any refs in order. Use it on a view
 /// [with paths](BlockView::with_paths): without them each series is walked to as by [`BlockView::series`], which takes
 /// several times as long.
+///
+/// Labels are bytes if it was made by a view, and text if by [`Text::resolver`].
 ///
 /// It takes about 37 KiB, and itself allocates nothing. It is made in 1 us: make one per query or thread, not one per
 /// series.
@@ -34,17 +85,17 @@ const SORTED_REFS: usize = 1 << 20;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Resolver<'data, 'view> {
+pub struct Resolver<'data, 'view, S: LabelSource<'data, 'view> = &'view BlockView<'data>> {
     /// Keyset of the last series.
     current: Option<Current<'data, 'view>>,
-    view: &'view BlockView<'data>,
-    buffer: Buffer<'data>,
+    source: S,
+    buffer: Buffer<S::Label>,
 }
 
 /// Labels of the last series, and the codes in their fields.
 #[derive(Clone, Debug)]
-struct Buffer<'data> {
-    labels: [Label<'data>; MAX_WIDE],
+struct Buffer<L> {
+    labels: [L; MAX_WIDE],
     codes: [u32; MAX_WIDE],
 }
 
@@ -77,10 +128,17 @@ impl<'data> BlockView<'data> {
     }
 }
 
-impl<'data, 'view> Resolver<'data, 'view> {
-    pub(crate) const fn new(view: &'view BlockView<'data>) -> Self {
-        const NOTHING: Label<'static> = Label { name: &[], value: &[] };
-        Self { current: None, view, buffer: Buffer { labels: [NOTHING; MAX_WIDE], codes: [0; MAX_WIDE] } }
+impl<'data, 'view> Text<'data, 'view> {
+    /// Returns a cache that resolves many series to text.
+    #[must_use]
+    pub const fn resolver(&self) -> Resolver<'data, 'view, Self> {
+        Resolver::new(*self)
+    }
+}
+
+impl<'data, 'view, S: LabelSource<'data, 'view>> Resolver<'data, 'view, S> {
+    const fn new(source: S) -> Self {
+        Self { current: None, source, buffer: Buffer { labels: [S::EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] } }
     }
 
     /// Returns the labels of a series, in the order of their names, or `None` if it is out of range.
@@ -88,7 +146,7 @@ impl<'data, 'view> Resolver<'data, 'view> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged. Later calls are not affected.
     #[inline]
-    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'data>]>> {
+    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[S::Label]>> {
         let is_current = self.current.as_ref().is_some_and(|current| current.has(series));
         if !is_current && !self.enter(series)? {
             return Ok(None);
@@ -96,8 +154,8 @@ impl<'data, 'view> Resolver<'data, 'view> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let place = series.0.wrapping_sub(current.keyset.first().0);
         let result = match current.labels.paths {
-            Some(paths) => current.read(paths, place, &mut self.buffer),
-            None => current.walk(series, place, &mut self.buffer.labels),
+            Some(paths) => current.read(self.source, paths, place, &mut self.buffer),
+            None => current.walk(self.source, series, place, &mut self.buffer.labels),
         };
         if let Err(error) = result {
             // The labels may be a mix of this series and the last one.
@@ -142,7 +200,7 @@ impl<'data, 'view> Resolver<'data, 'view> {
     /// assert_eq!(label_counts(&block, &[SeriesRef(7), SeriesRef(0), SeriesRef(0)])?, [0, 1, 1]);
     /// # Ok::<(), chronoxide_format::Error>(())
     /// ```
-    pub fn resolve_many(&mut self, refs: &[SeriesRef], mut each: impl FnMut(usize, Result<Option<&[Label<'data>]>>)) {
+    pub fn resolve_many(&mut self, refs: &[SeriesRef], mut each: impl FnMut(usize, Result<Option<&[S::Label]>>)) {
         let mut order = Vec::with_capacity(refs.len().min(SORTED_REFS));
         for (refs, first) in refs.chunks(SORTED_REFS).zip((0..).step_by(SORTED_REFS)) {
             order.clear();
@@ -157,7 +215,7 @@ impl<'data, 'view> Resolver<'data, 'view> {
     /// Makes the keyset of a series the current one. Returns false if the series is out of range.
     fn enter(&mut self, series: SeriesRef) -> Result<bool> {
         self.current = None;
-        let Some(keyset) = self.view.keyset_with(series)? else { return Ok(false) };
+        let Some(keyset) = self.source.view().keyset_with(series)? else { return Ok(false) };
         let labels = KeysetLabels::for_keyset(&keyset)?;
         self.current = Some(Current { keyset, labels, rows: PartRows::NONE, read: None });
         Ok(true)
@@ -172,7 +230,13 @@ impl<'data, 'view> Current<'data, 'view> {
 
     /// Reads the labels of series `place` of the keyset: only those of its member if the row was the last one.
     #[inline]
-    fn read(&mut self, paths: LabelPaths<'view>, place: u32, buffer: &mut Buffer<'data>) -> Result<()> {
+    fn read<S: LabelSource<'data, 'view>>(
+        &mut self,
+        source: S,
+        paths: LabelPaths<'view>,
+        place: u32,
+        buffer: &mut Buffer<S::Label>,
+    ) -> Result<()> {
         // Lists of a forged block may have more series than the keyset, up to the end of all refs.
         let is_read =
             |read: &ReadRow<'_, '_>| place.checked_sub(read.before).is_some_and(|in_list| in_list < read.series_count);
@@ -182,7 +246,7 @@ impl<'data, 'view> Current<'data, 'view> {
                 Some(read) if read.before.checked_add(read.series_count) == Some(place) => (read.row + 1, 0),
                 _ => self.keyset.locate(place)?,
             };
-            self.read_parts(paths, (false, row), buffer)?;
+            self.read_parts(source, paths, (false, row), buffer)?;
             let list = self.keyset.list(row)?;
             let series_count = list.as_ref().map_or(1, |list| list.len());
             self.read = Some(ReadRow { row, before: place - in_list, series_count, list });
@@ -190,7 +254,7 @@ impl<'data, 'view> Current<'data, 'view> {
         match &self.read {
             Some(ReadRow { list: Some(list), before, .. }) => {
                 let member = list.get(place - before)?;
-                self.read_parts(paths, (true, member), buffer)
+                self.read_parts(source, paths, (true, member), buffer)
             }
             _ => Ok(()),
         }
@@ -199,11 +263,12 @@ impl<'data, 'view> Current<'data, 'view> {
     /// Reads the labels of a member, or those of a row except its list. Labels of a part whose row is that of the last
     /// series are kept.
     #[inline(always)]
-    fn read_parts(
+    fn read_parts<S: LabelSource<'data, 'view>>(
         &mut self,
+        source: S,
         paths: LabelPaths<'view>,
         (is_member, row): (bool, u32),
-        buffer: &mut Buffer<'data>,
+        buffer: &mut Buffer<S::Label>,
     ) -> Result<()> {
         let (view, path) = (self.keyset.table().view, paths.path);
         for (number, part) in path.parts.iter().enumerate().filter(|(_, part)| part.is_member == is_member) {
@@ -224,7 +289,7 @@ impl<'data, 'view> Current<'data, 'view> {
                 let code = self.rows.code(field)?;
                 // Rows are sorted, so that most of the codes of the next row are those of the last one.
                 if last.is_none() || *known != code {
-                    *label = view.label(KeyId(field.key), paths.value_code(view, field, code)?)?;
+                    *label = source.label(KeyId(field.key), paths.value_code(view, field, code)?)?;
                     *known = code;
                 }
             }
@@ -234,11 +299,18 @@ impl<'data, 'view> Current<'data, 'view> {
 
     /// Reads the labels of series `place` of the keyset by a walk over the catalogue.
     #[cold]
-    fn walk(&self, series: SeriesRef, place: u32, labels: &mut [Label<'data>]) -> Result<()> {
+    fn walk<S: LabelSource<'data, 'view>>(
+        &self,
+        source: S,
+        series: SeriesRef,
+        place: u32,
+        labels: &mut [S::Label],
+    ) -> Result<()> {
         let (row, in_list) = self.keyset.locate(place)?;
         let series = Series::open(&self.keyset, &self.labels, series, row, in_list)?;
-        for (label, place) in series.labels().zip(labels) {
-            *place = label?;
+        for (ids, place) in series.label_ids().zip(labels) {
+            let ids = ids?;
+            *place = source.label(ids.key, ids.code)?;
         }
         Ok(())
     }

@@ -64,7 +64,7 @@ impl<'data, 'view> Text<'data, 'view> {
     }
 
     #[inline(always)]
-    fn label(&self, key: KeyId, code: u32) -> Result<TextLabel<'data>> {
+    pub(super) fn label(&self, key: KeyId, code: u32) -> Result<TextLabel<'data>> {
         let [name, value] = self.view.label_places(key, code)?;
         match (self.arena.get(name), self.arena.get(value)) {
             (Some(name), Some(value)) => Ok(TextLabel { name, value }),
