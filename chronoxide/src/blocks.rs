@@ -1,13 +1,17 @@
 //! [`OpenOptions`] and [`Blocks`]: the blocks of a file or a folder, open for queries.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chronoxide_reader::{Block, BlockId, Checks, FileError, MAX_ARCHIVE_MEMORY, OpenError, check_archives};
 use chronoxide_select::BlockSet;
 
 use crate::error::full_text;
-use crate::{Error, ErrorKind, Query};
+#[cfg(feature = "objects")]
+use crate::remote::Remote;
+use crate::{Error, ErrorKind, Query, Selector};
 
 /// How blocks are opened.
 ///
@@ -22,11 +26,19 @@ pub struct OpenOptions {
     checks: Checks,
     archive_memory: u64,
     skips_damaged: bool,
+    #[cfg(feature = "objects")]
+    pub(crate) remote: Remote,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { checks: Checks::Lazy, archive_memory: MAX_ARCHIVE_MEMORY, skips_damaged: false }
+        Self {
+            checks: Checks::Lazy,
+            archive_memory: MAX_ARCHIVE_MEMORY,
+            skips_damaged: false,
+            #[cfg(feature = "objects")]
+            remote: Remote::default(),
+        }
     }
 }
 
@@ -37,16 +49,15 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Checks all checksums of a block when it is opened, at some 20 GB/s, instead of each chunk of 8 KiB when it is
-    /// first read.
+    /// Sets when checksums are checked: of each chunk of 8 KiB when it is first read, unless set.
     #[must_use]
-    pub fn check_at_once(self, is_eager: bool) -> Self {
-        Self { checks: if is_eager { Checks::Eager } else { Checks::Lazy }, ..self }
+    pub fn checks(self, checks: Checks) -> Self {
+        Self { checks, ..self }
     }
 
     /// Leaves out the files of a folder that are not valid blocks, and lists them in [`Blocks::damaged`]. Files are
-    /// looked at when they are opened: damage that a later query meets is an error of the query, unless everything is
-    /// [checked at once](Self::check_at_once).
+    /// looked at when they are opened: damage that a later query meets is an error of the query, unless all
+    /// [checks](Self::checks) are eager.
     #[must_use]
     pub fn skip_damaged(self, skips: bool) -> Self {
         Self { skips_damaged: skips, ..self }
@@ -62,17 +73,13 @@ impl OpenOptions {
     ///
     /// The blocks of a folder are its files whose names end in `.cx`. The live ones are those that no finished
     /// compaction replaced, so that each series counts once. The folder may change afterwards: the result is a
-    /// snapshot.
+    /// snapshot. With the feature `objects`, the path may be a URL: see the documentation of the crate.
     ///
     /// # Errors
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
-        let path = path.as_ref();
-        let set = match path.is_dir() {
-            true => BlockSet::read_within(path, self.checks, self.archive_memory)?,
-            false => self.single(path, Block::read_packed(path, self.checks)?)?,
-        };
-        self.opened(path, set, false)
+        // SAFETY: no file is mapped.
+        unsafe { self.open_as(path.as_ref(), false) }
     }
 
     /// Opens a block, or the live blocks of a folder, as memory maps: opening costs the same for any size, and bytes
@@ -82,35 +89,101 @@ impl OpenOptions {
     /// As long as the result or anything made from it exists, the files must not be truncated and their bytes must not
     /// change: the process could end with SIGBUS, or see bytes that were not checked. Published blocks meet this
     /// contract: they are only deleted, or replaced by renaming. It also holds for files that [`Blocks::refresh`]
-    /// finds.
+    /// finds, and for the copies of remote blocks in the cache.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
     pub unsafe fn map(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
-        let path = path.as_ref();
-        let set = match path.is_dir() {
-            // SAFETY: the caller keeps the same contract.
-            true => unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?,
-            // SAFETY: the caller keeps the same contract.
-            false => self.single(path, unsafe { Block::map_packed(path, self.checks) }?)?,
+        // SAFETY: the caller keeps the contract.
+        unsafe { self.open_as(path.as_ref(), true) }
+    }
+
+    /// Opens a block from its bytes.
+    ///
+    /// # Errors
+    /// Errors of kind `Corrupt`, `Unsupported` and `OutOfResources`, without a path.
+    pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<Blocks, Error> {
+        let block = Block::from_vec(bytes, self.checks).map_err(|source| FileError { path: None, source })?;
+        let found = Found { set: BlockSet::from_blocks([block]), ..Found::default() };
+        Ok(Blocks::new(None, self, false, found))
+    }
+
+    /// # Safety
+    /// The contract of [`OpenOptions::map`], if files are mapped.
+    unsafe fn open_as(&self, path: &Path, is_mapped: bool) -> Result<Blocks, Error> {
+        let url = path.to_str().filter(|text| text.contains("://"));
+        let found = match url {
+            // SAFETY: the caller keeps the contract.
+            Some(url) => unsafe { self.open_url(url, is_mapped) }?,
+            // SAFETY: the caller keeps the contract.
+            None => unsafe { self.open_path(path, is_mapped) }?,
         };
-        self.opened(path, set, true)
+        Ok(Blocks::new(Some(path.to_owned()), self, is_mapped, found))
     }
 
-    /// Decodes the strings of an archive, if the block is one.
-    fn single(&self, path: &Path, block: Block) -> Result<BlockSet, Error> {
-        let limit = self.archive_memory;
-        check_archives([&block], limit).map_err(|source| OpenError::ArchiveMemory { path: path.to_owned(), source })?;
-        block.unpack().map_err(|error| block.locate(error))?;
-        Ok(BlockSet::from_blocks([(path.to_owned(), block)]))
-    }
-
-    fn opened(&self, path: &Path, set: BlockSet, is_mapped: bool) -> Result<Blocks, Error> {
-        if let Some((path, error)) = set.unreadable().first().filter(|_| !self.skips_damaged) {
-            return Err(Error::from_unreadable(path, error));
+    /// # Safety
+    /// The contract of [`OpenOptions::map`], if files are mapped.
+    pub(crate) unsafe fn open_path(&self, path: &Path, is_mapped: bool) -> Result<Found, Error> {
+        if !path.is_dir() {
+            // SAFETY: the caller keeps the contract.
+            return unsafe { self.open_files([path], is_mapped) };
         }
-        Ok(Blocks { path: path.to_owned(), options: self.clone(), is_mapped, set })
+        let set = match is_mapped {
+            // SAFETY: the caller keeps the contract.
+            true => unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?,
+            false => BlockSet::read_within(path, self.checks, self.archive_memory)?,
+        };
+        let damaged: Vec<_> =
+            set.unreadable().iter().map(|(path, error)| Error::from_unreadable(path, error)).collect();
+        Ok(Found { set, damaged: self.skipped(damaged)?, urls: BTreeMap::new() })
     }
+
+    /// # Safety
+    /// None is needed: the signature is that of the feature `objects`.
+    #[cfg(not(feature = "objects"))]
+    unsafe fn open_url(&self, url: &str, _is_mapped: bool) -> Result<Found, Error> {
+        let reason = format!("{url}: this program was built without the feature `objects` of the crate chronoxide");
+        Err(Error::new(ErrorKind::Unsupported, reason))
+    }
+
+    /// Opens the blocks of some files.
+    ///
+    /// # Safety
+    /// The contract of [`OpenOptions::map`], if files are mapped.
+    pub(crate) unsafe fn open_files<P: AsRef<Path>>(
+        &self,
+        paths: impl IntoIterator<Item = P>,
+        is_mapped: bool,
+    ) -> Result<Found, Error> {
+        let open = |path: P| match is_mapped {
+            // SAFETY: the caller keeps the contract.
+            true => unsafe { Block::map_packed(path.as_ref(), self.checks) },
+            false => Block::read_packed(path.as_ref(), self.checks),
+        };
+        let blocks = paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        check_archives(&blocks, self.archive_memory).map_err(|error| match &*blocks {
+            [only] => Error::new(ErrorKind::OutOfResources, only.locate(error)).with_path_of(only),
+            _ => Error::new(ErrorKind::OutOfResources, error),
+        })?;
+        for block in &blocks {
+            block.unpack().map_err(|error| block.locate(error))?;
+        }
+        Ok(Found { set: BlockSet::from_blocks(blocks), ..Found::default() })
+    }
+
+    /// Returns the errors of files that are not valid blocks, if these are skipped.
+    pub(crate) fn skipped(&self, damaged: Vec<Error>) -> Result<Vec<Error>, Error> {
+        if self.skips_damaged { Ok(damaged) } else { damaged.into_iter().next().map_or(Ok(Vec::new()), Err) }
+    }
+}
+
+/// Open blocks, before they are shared.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) set: BlockSet,
+    pub(crate) damaged: Vec<Error>,
+    /// URLs of blocks that were fetched.
+    pub(crate) urls: BTreeMap<BlockId, String>,
 }
 
 impl Error {
@@ -136,10 +209,15 @@ pub(crate) fn read_verified(path: &Path) -> Result<Block, Error> {
 /// The files may be deleted meanwhile, by a compaction for example: an open block stays readable.
 #[derive(Clone)]
 pub struct Blocks {
-    path: PathBuf,
+    /// Path or URL, unless the block was opened from bytes.
+    path: Option<PathBuf>,
     options: OpenOptions,
     is_mapped: bool,
     pub(crate) set: BlockSet,
+    damaged: Arc<[Error]>,
+    urls: Arc<BTreeMap<BlockId, String>>,
+    #[cfg(feature = "arrow")]
+    pub(crate) tables: Arc<crate::arrow::Tables>,
 }
 
 impl fmt::Debug for Blocks {
@@ -149,6 +227,20 @@ impl fmt::Debug for Blocks {
 }
 
 impl Blocks {
+    fn new(path: Option<PathBuf>, options: &OpenOptions, is_mapped: bool, found: Found) -> Self {
+        let Found { set, damaged, urls } = found;
+        Self {
+            path,
+            options: options.clone(),
+            is_mapped,
+            #[cfg(feature = "arrow")]
+            tables: set.blocks().iter().map(|_| std::sync::OnceLock::new()).collect(),
+            set,
+            damaged: damaged.into(),
+            urls: urls.into(),
+        }
+    }
+
     /// Opens a block or a folder with the default options: see [`OpenOptions::open`].
     ///
     /// # Errors
@@ -157,21 +249,17 @@ impl Blocks {
         OpenOptions::new().open(path)
     }
 
-    /// Opens the file or folder again, in the same way, and keeps the indexes of blocks that are still there. This
+    /// Opens the file, folder or URL again, in the same way, and keeps the indexes of blocks that are still there. This
     /// snapshot stays valid: drop it to release deleted files.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
     pub fn refresh(&self) -> Result<Self, Error> {
-        let Self { path, options, is_mapped, set } = self;
-        match (path.is_dir(), is_mapped) {
-            (false, false) => options.open(path),
-            (true, false) => options.opened(path, set.refresh(options.checks)?, false),
-            // SAFETY: the caller of `OpenOptions::map` keeps the contract for these files, too.
-            (false, true) => unsafe { options.map(path) },
-            // SAFETY: as above.
-            (true, true) => options.opened(path, unsafe { set.refresh_mapped(options.checks) }?, true),
-        }
+        let Some(path) = &self.path else { return Ok(self.clone()) };
+        // SAFETY: the caller of `OpenOptions::map` keeps the contract for these files, too.
+        let mut fresh = unsafe { self.options.open_as(path, self.is_mapped) }?;
+        fresh.set = fresh.set.with_indexes_of(&self.set);
+        Ok(fresh)
     }
 
     /// Returns the number of blocks.
@@ -195,23 +283,38 @@ impl Blocks {
             let count = block.block().view().series_count();
             let series_count = count.map_err(|error| Error::from(block.block().locate(error)))?;
             let time = block.time().map(|time| (time.start, time.end));
-            Ok(BlockInfo { path: block.path(), id: block.id(), series_count, time })
+            let (path, url) = (block.block().path(), self.urls.get(&block.id()).map(String::as_str));
+            Ok(BlockInfo { path, url, id: block.id(), series_count, time })
         })
     }
 
-    /// Returns the files of the folder that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
+    /// Returns the errors of files that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
     #[must_use]
-    pub fn damaged(&self) -> Vec<Error> {
-        self.set.unreadable().iter().map(|(path, error)| Error::from_unreadable(path, error)).collect()
+    pub fn damaged(&self) -> &[Error] {
+        &self.damaged
     }
 
-    /// Starts a query of the series that a PromQL selector matches, such as `up{job="api",pod=~"web-.*"}`. `{}` matches
-    /// all series.
+    /// Starts a query of the series that a selector matches: a text such as `up{job="api",pod=~"web-.*"}`, or a
+    /// [`Selector`]. `{}` matches all series.
     ///
     /// # Errors
     /// An error of kind `Usage` if the text is not a selector.
-    pub fn query(&self, selector: &str) -> Result<Query<'_>, Error> {
-        Query::new(self, selector)
+    pub fn query<S: TryInto<Selector>>(&self, selector: S) -> Result<Query<'_>, Error>
+    where
+        Error: From<S::Error>,
+    {
+        Ok(Query::new(self, selector.try_into()?))
+    }
+
+    /// Checks every rule of the format in all blocks: takes about as long as reading all labels.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` for the first block that breaks a rule.
+    pub fn verify(&self) -> Result<(), Error> {
+        self.set.blocks().iter().try_for_each(|block| {
+            let block = block.block();
+            block.verify().map(drop).map_err(|error| block.locate(error).into())
+        })
     }
 }
 
@@ -219,8 +322,10 @@ impl Blocks {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo<'b> {
-    /// File of the block.
-    pub path: &'b Path,
+    /// File of the block, on this machine; `None` for a block from bytes.
+    pub path: Option<&'b Path>,
+    /// URL of a block of an object store, whose file is a copy.
+    pub url: Option<&'b str>,
     /// Id of the block: blocks with equal ids have equal content.
     pub id: BlockId,
     /// Number of series.

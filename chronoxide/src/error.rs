@@ -58,6 +58,13 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_path_of(self, block: &chronoxide_reader::Block) -> Self {
+        match block.path() {
+            Some(path) => self.with_path(path),
+            None => self,
+        }
+    }
+
     fn with_rule_of(mut self, error: &chronoxide_format::Error) -> Self {
         self.0.rule = Some(error.rule().id());
         self

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chronoxide_reader::SeriesRef;
 use chronoxide_select::Labels;
 
-use crate::query::{check, text, whole};
+use crate::query::text;
 use crate::{Error, Label, Query};
 
 /// Groups of series, in the order of their labels.
@@ -32,9 +32,8 @@ impl<'b> Group<'b> {
 /// Groups the series of a query.
 pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<'b>, Error> {
     let started = query.start();
-    let selection = started.select_any(&query.alternatives())?;
-    check(selection.failed())?;
-    let found = whole(started.group(&selection, labels)?)?;
+    let selection = query.select(&started)?;
+    let found = query.accepted(started.group(&selection, labels)?)?;
     let mut counts = vec![0_u64; found.labels().len()];
     let mut count = |group: u32| {
         if let Some(count) = counts.get_mut(group as usize) {
@@ -46,7 +45,7 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
     } else {
         // A series counts in the first block that has it.
         let mut firsts: BTreeMap<usize, Vec<SeriesRef>> = BTreeMap::new();
-        for joined in whole(started.join(&selection)?)? {
+        for joined in query.accepted(started.join(&selection)?)? {
             if let Some(first) = joined.occurrences().first() {
                 firsts.entry(first.block).or_default().push(first.series);
             }

@@ -60,12 +60,19 @@
 //!
 //! # Features
 //!
-//! Both are off by default.
+//! All are off by default.
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `compact` | `compact`: merges blocks; brings `archive` |
 //! | `archive` | reads blocks whose strings are compressed; needs a C compiler |
+//! | `arrow` | `Query::batches`: selected series as record batches; brings `archive` |
+//! | `objects` | opens URLs: see below; brings `archive` |
+//!
+//! With `objects`, paths may be URLs of S3, Google Cloud Storage and Azure: `s3://bucket/folder/` for all live blocks
+//! below it, `s3://bucket/folder/week.cx` for one. Credentials are those of the environment, by the names that the
+//! clients of these stores use. Blocks are copied to the folder that `CHRONOXIDE_CACHE` names, or to `chronoxide` in
+//! the user's folder for caches, and opened there.
 //!
 //! # Modules
 //!
@@ -73,33 +80,43 @@
 //! |---|---|
 //! | `blocks` | [`OpenOptions`] and [`Blocks`]: open files |
 //! | `query` | [`Query`]: selected series, and what is asked about them |
-//! | `series` | [`SeriesRows`], [`Series`], [`Label`], [`SeriesId`] |
+//! | `selector` | [`Selector`]: matchers that are parsed once |
+//! | `series` | [`SeriesRows`], [`Series`], [`SeriesId`], [`LabelReader`] |
 //! | `groups` | [`Group`]: numbers of series by label |
 //! | `write` | [`BlockWriter`] |
-//! | `compact` | `compact`, with the feature of that name |
+//! | `arrow`, `compact`, `remote` | what the features `arrow`, `compact` and `objects` add |
 //! | `error` | [`Error`] |
 //!
 //! The crates `chronoxide-format`, `chronoxide-reader`, `chronoxide-select`, `chronoxide-labels` and others are its
 //! parts. They are published for tasks that this crate does not do, and change more often.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod blocks;
 #[cfg(feature = "compact")]
 mod compact;
 mod error;
 mod groups;
 mod query;
+#[cfg(feature = "objects")]
+mod remote;
+mod selector;
 mod series;
 mod write;
 
+#[cfg(feature = "arrow")]
+pub use arrow::{BatchOptions, Batches};
 pub use blocks::{BlockInfo, Blocks, OpenOptions};
 pub use chronoxide_labels::Layout;
-pub use chronoxide_reader::BlockId;
+pub use chronoxide_reader::{BlockId, Checks, TextLabel as Label};
+pub use chronoxide_select::Operator;
 #[cfg(feature = "compact")]
 pub use compact::{CompactOptions, Compacted, compact};
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, Groups};
 pub use query::Query;
-pub use series::{Label, Series, SeriesId, SeriesRows};
+pub use selector::Selector;
+pub use series::{LabelReader, Series, SeriesId, SeriesRows};
 pub use write::{BlockWriter, SeriesNumber, WriteOptions, Written};
 
 /// The examples of the guide are tests of this crate.

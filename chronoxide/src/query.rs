@@ -1,25 +1,23 @@
 //! [`Query`]: selected series of all blocks, and what is asked about them.
 
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chronoxide_select::{Limits, Matcher, Partial, Selector, SetQuery};
+use chronoxide_reader::FileError;
+use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery, SetSelection};
 
 use crate::groups::group;
-use crate::series::{SeriesRows, Source};
-use crate::{Blocks, Error, Groups};
+use crate::series::{Merge, SeriesRows, Sorted, Source};
+use crate::{Blocks, Error, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
 ///
 /// Each method that gives a result asks the blocks anew, on all threads. The time limit counts from the call of that
 /// method. A series that several blocks have counts once. If a block is damaged where the query reads it, the result is
-/// an error: it would lack series.
+/// an error, since it would lack series, unless [damaged blocks are skipped](Self::skip_damaged).
 ///
-/// A query borrows the blocks. To keep both, keep the [`Blocks`], which are cheap to clone, and make queries of them.
-///
-/// Selectors are those of PromQL: `up`, `{job="api",pod=~"web-[0-9]+"}`, `{"http.method"!="GET"}`, with `=`, `!=`, `=~`
-/// and `!~`, and regular expressions as in Prometheus. Ranges, `offset` and functions are refused. An absent label has
-/// the empty value.
+/// A query borrows the blocks. To keep both, keep the [`Blocks`], which are cheap to clone, and the [`Selector`].
 #[derive(Clone, Debug)]
 pub struct Query<'b> {
     pub(crate) blocks: &'b Blocks,
@@ -28,21 +26,35 @@ pub struct Query<'b> {
     max_series: Option<u64>,
     max_memory: Option<u64>,
     timeout: Option<Duration>,
+    max_strings: Option<usize>,
     cancelled: Option<&'b AtomicBool>,
+    damaged: Option<&'b Mutex<Vec<Error>>>,
 }
 
 impl<'b> Query<'b> {
-    pub(crate) fn new(blocks: &'b Blocks, selector: &str) -> Result<Self, Error> {
-        let selectors = vec![Selector::parse_any(selector)?];
-        Ok(Self { blocks, selectors, time: None, max_series: None, max_memory: None, timeout: None, cancelled: None })
+    pub(crate) fn new(blocks: &'b Blocks, selector: Selector) -> Self {
+        Self {
+            blocks,
+            selectors: vec![selector],
+            time: None,
+            max_series: None,
+            max_memory: None,
+            timeout: None,
+            max_strings: None,
+            cancelled: None,
+            damaged: None,
+        }
     }
 
     /// Adds the series that another selector matches.
     ///
     /// # Errors
     /// An error of kind `Usage` if the text is not a selector.
-    pub fn or(mut self, selector: &str) -> Result<Self, Error> {
-        self.selectors.push(Selector::parse_any(selector)?);
+    pub fn or<S: TryInto<Selector>>(mut self, selector: S) -> Result<Self, Error>
+    where
+        Error: From<S::Error>,
+    {
+        self.selectors.push(selector.try_into()?);
         Ok(self)
     }
 
@@ -67,7 +79,33 @@ impl<'b> Query<'b> {
         Self { max_memory: Some(max), ..self }
     }
 
+    /// Ends lists of names and values of labels after the first `max`.
+    #[must_use]
+    pub fn max_strings(self, max: usize) -> Self {
+        Self { max_strings: Some(max), ..self }
+    }
+
+    /// Leaves out blocks that are damaged where the query reads them, and adds their errors to `damaged`: for results
+    /// that may lack series. Damage that [`SeriesRows`] meet is still an error of the series.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+    /// let (blocks, damaged) = (chronoxide::Blocks::open(path)?, Mutex::new(Vec::new()));
+    /// println!("{} series", blocks.query("up")?.skip_damaged(&damaged).count()?);
+    /// for warning in damaged.into_inner().expect("no thread panicked") {
+    ///     eprintln!("series are missing: {warning}");
+    /// }
+    /// # Ok::<(), chronoxide::Error>(())
+    /// ```
+    #[must_use]
+    pub fn skip_damaged(self, damaged: &'b Mutex<Vec<Error>>) -> Self {
+        Self { damaged: Some(damaged), ..self }
+    }
+
     /// Fails if a result takes longer. [`Query::series`] is done when the series are found: reading them has no limit.
+    /// [`Query::sorted_series`] sorts while series are read, within the time.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
@@ -79,8 +117,8 @@ impl<'b> Query<'b> {
         Self { cancelled: Some(flag), ..self }
     }
 
-    /// Starts the clock, and returns the query of the blocks.
-    pub(crate) fn start(&self) -> SetQuery<'b> {
+    /// Starts the clock.
+    fn limits(&self) -> Limits<'b> {
         let mut limits = Limits::default();
         if let Some(max) = self.max_series {
             limits = limits.with_max_series(max);
@@ -94,7 +132,12 @@ impl<'b> Query<'b> {
         if let Some(flag) = self.cancelled {
             limits = limits.with_cancellation(flag);
         }
-        let query = self.blocks.set.query().with_limits(limits);
+        limits
+    }
+
+    /// Starts the clock, and returns the query of the blocks.
+    pub(crate) fn start(&self) -> SetQuery<'b> {
+        let query = self.blocks.set.query().with_limits(self.limits());
         match self.time {
             Some((start, end)) => query.within(start, end),
             None => query,
@@ -103,6 +146,31 @@ impl<'b> Query<'b> {
 
     pub(crate) fn alternatives(&self) -> Vec<&[Matcher]> {
         self.selectors.iter().map(Selector::matchers).collect()
+    }
+
+    /// Selects series.
+    pub(crate) fn select(&self, query: &SetQuery<'b>) -> Result<SetSelection, Error> {
+        let selection = query.select_any(&self.alternatives())?;
+        self.accept(selection.failed().to_vec())?;
+        Ok(selection)
+    }
+
+    /// Returns the first error of damaged blocks, unless they are skipped.
+    fn accept(&self, failed: Vec<FileError<SelectError>>) -> Result<(), Error> {
+        let mut failed = failed.into_iter().map(Error::from);
+        match self.damaged {
+            Some(damaged) => {
+                damaged.lock().unwrap_or_else(PoisonError::into_inner).extend(failed);
+                Ok(())
+            }
+            None => failed.next().map_or(Ok(()), Err),
+        }
+    }
+
+    /// Returns a result, if it may lack the blocks that it lacks.
+    pub(crate) fn accepted<T>(&self, partial: Partial<T>) -> Result<T, Error> {
+        self.accept(partial.failed)?;
+        Ok(partial.found)
     }
 
     /// Returns the selected series, in the order of blocks and refs. A series that several blocks have comes once.
@@ -114,14 +182,35 @@ impl<'b> Query<'b> {
     /// Errors of the limits, and of kind `Corrupt` for a damaged block.
     pub fn series(&self) -> Result<SeriesRows<'b>, Error> {
         let query = self.start();
-        let selection = query.select_any(&self.alternatives())?;
-        check(selection.failed())?;
+        let selection = self.select(&query)?;
         let source = match selection.blocks() {
             [] => Source::Joined(Vec::new().into_iter()),
             [only] => Source::OneBlock(only.block, only.series.ranges().collect()),
-            _ => Source::Joined(whole(query.join(&selection)?)?.into_iter()),
+            _ => Source::Joined(self.accepted(query.join(&selection)?)?.into_iter()),
         };
         Ok(SeriesRows::new(self.blocks, source))
+    }
+
+    /// Returns the selected series in the order of their labels: of the first name, then the first value, then the
+    /// second name, and so on, by bytes; a labelset comes before those that begin with it. This is the order of
+    /// Prometheus. A series that several blocks have comes once.
+    ///
+    /// Takes 16 bytes of memory per series, and 40 KiB per block. Series are sorted as they are read: the first are
+    /// there before the last are sorted.
+    ///
+    /// # Errors
+    /// As [`Query::series`].
+    pub fn sorted_series(&self) -> Result<SeriesRows<'b>, Error> {
+        let query = self.start();
+        let limits = self.limits();
+        let mut blocks = Vec::new();
+        for selected in self.select(&query)?.blocks() {
+            let Some(block) = self.blocks.set.blocks().get(selected.block) else { continue };
+            let order = block.open().searcher(limits)?.in_label_order(&selected.series);
+            let order = order.map_err(|error| block.block().locate(error))?;
+            blocks.push(Sorted::new(self.blocks, selected.block, order));
+        }
+        Ok(SeriesRows::new(self.blocks, Source::Sorted(Merge::new(blocks))))
     }
 
     /// Returns the number of selected series.
@@ -129,13 +218,7 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Query::series`].
     pub fn count(&self) -> Result<u64, Error> {
-        let query = self.start();
-        let selection = query.select_any(&self.alternatives())?;
-        check(selection.failed())?;
-        match selection.blocks() {
-            [] | [_] => Ok(selection.count()),
-            _ => Ok(whole(query.join(&selection)?)?.len() as u64),
-        }
+        self.accepted(self.start().count_any(&self.alternatives())?)
     }
 
     /// Returns the names of the labels that selected series have, in byte order.
@@ -143,7 +226,9 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Query::series`].
     pub fn label_names(&self) -> Result<Vec<&'b str>, Error> {
-        texts(whole(self.start().label_names_of_any(&self.alternatives())?)?)
+        let mut names = self.accepted(self.start().label_names_of_any(&self.alternatives())?)?;
+        names.truncate(self.max_strings.unwrap_or(usize::MAX));
+        texts(names)
     }
 
     /// Returns the values that a label has in selected series, in byte order.
@@ -151,7 +236,7 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Query::series`].
     pub fn label_values(&self, name: &str) -> Result<Vec<&'b str>, Error> {
-        texts(whole(self.start().label_values_of_any(name, &self.alternatives(), None)?)?)
+        texts(self.accepted(self.start().label_values_of_any(name, &self.alternatives(), self.max_strings)?)?)
     }
 
     /// Counts the selected series by the values of some labels, as `count by (namespace) (...)` does.
@@ -159,7 +244,7 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Query::series`].
     pub fn group_by(&self, names: &[&str]) -> Result<Groups<'b>, Error> {
-        group(self, chronoxide_select::Labels::By(names))
+        group(self, Labels::By(names))
     }
 
     /// Counts the selected series by all labels but some. PromQL's `without` also drops `__name__`: name it, too.
@@ -167,19 +252,8 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Query::series`].
     pub fn group_without(&self, names: &[&str]) -> Result<Groups<'b>, Error> {
-        group(self, chronoxide_select::Labels::Without(names))
+        group(self, Labels::Without(names))
     }
-}
-
-/// Returns the first error of a damaged block.
-pub(crate) fn check(failed: &[chronoxide_reader::FileError<chronoxide_select::SelectError>]) -> Result<(), Error> {
-    failed.first().map_or(Ok(()), |error| Err(error.clone().into()))
-}
-
-/// Returns a result that lacks no block.
-pub(crate) fn whole<T>(partial: Partial<T>) -> Result<T, Error> {
-    check(&partial.failed)?;
-    Ok(partial.found)
 }
 
 /// Converts symbols to text: a rule of the format says that they are UTF-8.

@@ -1,30 +1,15 @@
 //! [`SeriesRows`]: selected series with their labels, one at a time.
 
-use std::collections::VecDeque;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fmt;
 use std::ops::Range;
 use std::vec;
 
-use chronoxide_reader::{BlockId, SeriesRef, View};
-use chronoxide_select::{JoinedSeries, Occurrence};
+use chronoxide_reader::{BlockId, FileError, Resolver, SeriesRef, Text};
+use chronoxide_select::{JoinedSeries, LabelOrder, Occurrence};
 
-use crate::{Blocks, Error};
-
-/// A label of a series. Names and values are parts of the open blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Label<'b> {
-    /// Name, such as `job`; `__name__` for the name of the metric.
-    pub name: &'b str,
-    /// Value, never empty.
-    pub value: &'b str,
-}
-
-impl<'b> From<Label<'b>> for (&'b str, &'b str) {
-    /// Returns the name and the value, as [`Blocks::find`] and [`BlockWriter::insert`](crate::BlockWriter::insert) take
-    /// them.
-    fn from(label: Label<'b>) -> Self {
-        (label.name, label.value)
-    }
-}
+use crate::{Blocks, Error, ErrorKind, Label};
 
 /// A series of a block: the number by which an engine remembers it.
 ///
@@ -37,11 +22,70 @@ pub struct SeriesId {
     pub series: u32,
 }
 
+/// Reads the labels of series by their ids, and keeps what neighbours share: read series in the order of their ids.
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+/// let blocks = chronoxide::Blocks::open(path)?;
+/// let ids = blocks.find([("__name__", "up"), ("job", "db"), ("pod", "db-1")])?;
+/// let mut reader = blocks.reader();
+/// for id in ids {
+///     assert_eq!(reader.labels(id)?.expect("found")[1].value, "db");
+/// }
+/// # Ok::<(), chronoxide::Error>(())
+/// ```
+pub struct LabelReader<'b> {
+    blocks: &'b Blocks,
+    /// Block of the last series, by its position.
+    current: Option<(usize, Box<Resolver<'b, 'b, Text<'b, 'b>>>)>,
+}
+
+impl fmt::Debug for LabelReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LabelReader").field("blocks", &self.blocks).finish_non_exhaustive()
+    }
+}
+
+impl<'b> LabelReader<'b> {
+    fn new(blocks: &'b Blocks) -> Self {
+        Self { blocks, current: None }
+    }
+
+    /// Returns the labels of a series, in the byte order of their names, or `None` if no block of the snapshot has it.
+    /// Allocates 40 KiB when the block is another than the last one's, and else nothing.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` if the block is damaged where the series is.
+    pub fn labels(&mut self, id: SeriesId) -> Result<Option<&[Label<'b>]>, Error> {
+        let blocks = self.blocks.set.blocks();
+        let block = match &self.current {
+            Some((last, _)) if blocks.get(*last).is_some_and(|last| last.id() == id.block) => *last,
+            _ => match blocks.binary_search_by_key(&id.block, |block| block.id()) {
+                Ok(found) => found,
+                Err(_) => return Ok(None),
+            },
+        };
+        self.read(Occurrence { block, series: SeriesRef(id.series) })
+    }
+
+    #[inline]
+    fn read(&mut self, Occurrence { block, series }: Occurrence) -> Result<Option<&[Label<'b>]>, Error> {
+        let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(None) };
+        let locate = |error| Error::from(opened.block().locate(error));
+        if self.current.as_ref().is_none_or(|(last, _)| *last != block) {
+            self.current = Some((block, Box::new(opened.open().view().text().map_err(locate)?.resolver())));
+        }
+        let Some((_, resolver)) = &mut self.current else { return Ok(None) };
+        resolver.labels(series).map_err(locate)
+    }
+}
+
 /// Selected series that are still to be read.
-pub(crate) enum Source {
+pub(crate) enum Source<'b> {
     /// Ranges of refs of the block at a position.
     OneBlock(usize, VecDeque<Range<SeriesRef>>),
     Joined(vec::IntoIter<JoinedSeries>),
+    Sorted(Merge<'b>),
 }
 
 /// Selected series, read one by one into the same memory, like the rows of a database:
@@ -61,17 +105,16 @@ pub(crate) enum Source {
 /// It is not an iterator, since a series is valid until the next one is read. Labels may be kept: they borrow the
 /// blocks.
 pub struct SeriesRows<'b> {
-    blocks: &'b Blocks,
-    source: Source,
-    /// Block of the last series, by its position.
-    view: Option<(usize, View<'b>)>,
-    labels: Vec<Label<'b>>,
+    source: Source<'b>,
+    reader: LabelReader<'b>,
+    /// Labels of the last series of a merge.
+    merged: Vec<Label<'b>>,
     occurrences: Vec<Occurrence>,
 }
 
-impl std::fmt::Debug for SeriesRows<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SeriesRows").field("blocks", &self.blocks).finish_non_exhaustive()
+impl fmt::Debug for SeriesRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeriesRows").field("blocks", &self.reader.blocks).finish_non_exhaustive()
     }
 }
 
@@ -105,52 +148,150 @@ impl<'r, 'b> Series<'r, 'b> {
 }
 
 impl<'b> SeriesRows<'b> {
-    pub(crate) fn new(blocks: &'b Blocks, source: Source) -> Self {
-        Self { blocks, source, view: None, labels: Vec::new(), occurrences: Vec::new() }
+    pub(crate) fn new(blocks: &'b Blocks, source: Source<'b>) -> Self {
+        Self { source, reader: blocks.reader(), merged: Vec::new(), occurrences: Vec::new() }
     }
 
     /// Reads the next series, or returns `None` after the last. Allocates nothing once it has met the longest one.
     ///
     /// # Errors
-    /// An error of kind `Corrupt` if the block is damaged where the series is. Later calls read the next series.
+    /// An error of kind `Corrupt` if the block is damaged where the series is. Later calls read the next series. Of
+    /// [sorted](crate::Query::sorted_series) series, also errors of the limits, which end the block's series.
     #[expect(clippy::should_implement_trait, reason = "a series borrows the memory that all of them share")]
     pub fn next(&mut self) -> Result<Option<Series<'_, 'b>>, Error> {
+        if !self.step()? {
+            return Ok(None);
+        }
+        let blocks = self.reader.blocks;
+        let labels = match (&self.source, self.occurrences.first()) {
+            (Source::Sorted(_), _) => &self.merged,
+            (_, Some(&first)) => self.reader.read(first)?.unwrap_or_default(),
+            (_, None) => &[],
+        };
+        Ok(Some(Series { blocks, labels, occurrences: &self.occurrences }))
+    }
+
+    /// Goes to the next series, and returns its ids, one per block that has it: for callers that need no labels.
+    ///
+    /// # Errors
+    /// As [`SeriesRows::next`].
+    pub fn next_ids(&mut self) -> Result<Option<impl Iterator<Item = SeriesId>>, Error> {
+        let has_next = self.step()?;
+        let series = Series { blocks: self.reader.blocks, labels: &[], occurrences: &self.occurrences };
+        Ok(has_next.then(|| series.ids()))
+    }
+
+    /// Finds the next series. Returns false after the last.
+    fn step(&mut self) -> Result<bool, Error> {
         self.occurrences.clear();
         match &mut self.source {
             Source::OneBlock(block, ranges) => {
-                let Some(range) = ranges.front_mut() else { return Ok(None) };
-                self.occurrences.push(Occurrence { block: *block, series: range.start });
-                range.start = SeriesRef(range.start.0 + 1);
-                if range.is_empty() {
-                    ranges.pop_front();
+                if let Some(range) = ranges.front_mut() {
+                    self.occurrences.push(Occurrence { block: *block, series: range.start });
+                    range.start = SeriesRef(range.start.0 + 1);
+                    if range.is_empty() {
+                        ranges.pop_front();
+                    }
                 }
             }
             Source::Joined(joined) => {
-                let Some(joined) = joined.next() else { return Ok(None) };
-                self.occurrences.extend_from_slice(joined.occurrences());
+                if let Some(joined) = joined.next() {
+                    self.occurrences.extend_from_slice(joined.occurrences());
+                }
             }
+            Source::Sorted(merge) => merge.next(&mut self.merged, &mut self.occurrences)?,
         }
-        let Some(&first) = self.occurrences.first() else { return Ok(None) };
-        self.read(first)?;
-        Ok(Some(Series { blocks: self.blocks, labels: &self.labels, occurrences: &self.occurrences }))
+        Ok(!self.occurrences.is_empty())
+    }
+}
+
+/// Merges the sorted series of blocks.
+pub(crate) struct Merge<'b> {
+    /// Blocks by their next series; the first in order is on top.
+    next: BinaryHeap<Sorted<'b>>,
+    /// Blocks whose next series is still to be read.
+    unread: Vec<Sorted<'b>>,
+}
+
+/// The sorted series of a block, and the next one.
+pub(crate) struct Sorted<'b> {
+    order: LabelOrder<'b, 'b>,
+    reader: LabelReader<'b>,
+    next: Occurrence,
+    labels: Vec<Label<'b>>,
+}
+
+impl<'b> Sorted<'b> {
+    pub(crate) fn new(blocks: &'b Blocks, block: usize, order: LabelOrder<'b, 'b>) -> Self {
+        let next = Occurrence { block, series: SeriesRef(0) };
+        Self { order, reader: blocks.reader(), next, labels: Vec::new() }
     }
 
-    fn read(&mut self, Occurrence { block, series }: Occurrence) -> Result<(), Error> {
+    /// Reads the next series. Returns false after the last.
+    fn advance(&mut self) -> Result<bool, Error> {
+        let Some(series) = self.order.next() else { return Ok(false) };
+        self.next.series = series.map_err(|error| match self.reader.blocks.set.blocks().get(self.next.block) {
+            Some(block) => Error::from(block.block().locate(error)),
+            None => Error::from(error),
+        })?;
         self.labels.clear();
-        let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(()) };
-        let view = match &mut self.view {
-            Some((known, view)) if *known == block => view,
-            other => {
-                opened.block().keep_paths();
-                &mut other.insert((block, opened.block().view())).1
+        self.labels.extend_from_slice(self.reader.read(self.next)?.unwrap_or_default());
+        Ok(true)
+    }
+
+    fn key(&self) -> (&[Label<'b>], usize) {
+        (&self.labels, self.next.block)
+    }
+}
+
+impl Ord for Sorted<'_> {
+    /// The first in the order of labels is the greatest, since a heap gives that one first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl PartialOrd for Sorted<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Sorted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Sorted<'_> {}
+
+impl<'b> Merge<'b> {
+    pub(crate) fn new(blocks: Vec<Sorted<'b>>) -> Self {
+        Self { next: BinaryHeap::with_capacity(blocks.len()), unread: blocks }
+    }
+
+    /// Takes the next series: its labels, and its place in each block that has it. Adds no place after the last.
+    fn next(&mut self, labels: &mut Vec<Label<'b>>, occurrences: &mut Vec<Occurrence>) -> Result<(), Error> {
+        while let Some(mut block) = self.unread.pop() {
+            match block.advance() {
+                Ok(true) => self.next.push(block),
+                Ok(false) => {}
+                Err(error) => {
+                    self.unread.push(block);
+                    return Err(error);
+                }
             }
-        };
-        let locate = |error| Error::from(opened.block().locate(error));
-        let text = view.text().map_err(locate)?;
-        let Some(series) = view.series(series).map_err(locate)? else { return Ok(()) };
-        for label in text.labels(&series) {
-            let label = label.map_err(locate)?;
-            self.labels.push(Label { name: label.name, value: label.value });
+        }
+        labels.clear();
+        while let Some(block) = self.next.peek()
+            && (occurrences.is_empty() || block.labels == *labels)
+            && let Some(mut block) = self.next.pop()
+        {
+            if occurrences.is_empty() {
+                std::mem::swap(labels, &mut block.labels);
+            }
+            occurrences.push(block.next);
+            self.unread.push(block);
         }
         Ok(())
     }
@@ -161,16 +302,19 @@ impl Blocks {
         Some(SeriesId { block: self.set.blocks().get(block)?.id(), series: series.0 })
     }
 
+    /// Returns a reader of the labels of many series.
+    #[must_use]
+    pub fn reader(&self) -> LabelReader<'_> {
+        LabelReader::new(self)
+    }
+
     /// Returns the labels of a series, in the byte order of their names, or `None` if no block of the snapshot has it.
+    /// For many series, a [reader](Self::reader) is faster.
     ///
     /// # Errors
     /// An error of kind `Corrupt` if the block is damaged where the series is.
     pub fn labels(&self, id: SeriesId) -> Result<Option<Vec<Label<'_>>>, Error> {
-        let Some(block) = self.set.blocks().iter().position(|block| block.id() == id.block) else { return Ok(None) };
-        let mut rows = SeriesRows::new(self, Source::Joined(Vec::new().into_iter()));
-        rows.read(Occurrence { block, series: SeriesRef(id.series) })?;
-        // A series has at least one label.
-        Ok((!rows.labels.is_empty()).then_some(rows.labels))
+        Ok(self.reader().labels(id)?.map(<[Label<'_>]>::to_vec))
     }
 
     /// Returns the ids of the series with exactly these labels, one per block that has it. Labels may come in any
@@ -188,13 +332,12 @@ impl Blocks {
         labels.sort_unstable();
         // Blocks would not notice if none of them has the name.
         if let Some([(name, _), _]) = labels.array_windows().find(|[left, right]| left.0 == right.0) {
-            return Err(Error::new(crate::ErrorKind::Usage, format!("two labels are named {name:?}")));
+            return Err(Error::new(ErrorKind::Usage, format!("two labels are named {name:?}")));
         }
-        let found = self
-            .set
-            .query()
-            .find(&labels)
-            .map_err(|source| Error::from(chronoxide_reader::FileError { path: None, source }))?;
-        Ok(crate::query::whole(found)?.into_iter().filter_map(|found| self.id_of(found)).collect())
+        let found = self.set.query().find(&labels).map_err(|source| Error::from(FileError { path: None, source }))?;
+        match found.failed.into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(found.found.into_iter().filter_map(|found| self.id_of(found)).collect()),
+        }
     }
 }

@@ -224,7 +224,7 @@ fn a_file_with_the_id_of_another_gets_an_index_of_its_own() {
     let (a, b) = (matcher("a", Operator::Equal, "1"), matcher("b", Operator::Equal, "1"));
     assert_eq!(set.query().select(std::slice::from_ref(&a)).expect("no limits").count(), 1);
     fs::write(&path, BlockEditor::open(&second).with_id(id).close()).expect("a file");
-    let again = set.refresh(Checks::Lazy).expect("a folder");
+    let again = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder").with_indexes_of(&set);
     assert_eq!(again.query().select(&[a, b]).expect("no limits").count(), 1);
     assert_eq!(again.query().find(&[("a", "1"), ("b", "1")]).expect("names differ").found.len(), 1);
 }

@@ -26,7 +26,6 @@
 //! | `manifest` | [`Manifest`]: the facts of many blocks in one object |
 //! | `document` | JSON objects with a checksum |
 //! | `fetch` | [`Cache`]: verified copies on this machine |
-//! | `block_set` | [`open_set`]: the live blocks of a location, queried together |
 //! | [`text`] | ids as text in JSON |
 //! | `error` | [`StoreError`] |
 //!
@@ -41,7 +40,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod block_set;
 mod document;
 mod error;
 mod facts;
@@ -55,7 +53,6 @@ mod sparse;
 mod storage;
 pub mod text;
 
-pub use block_set::open_set;
 pub use document::{read_document, to_document};
 pub use error::StoreError;
 pub use facts::{Counts, Facts, JobFacts, header_checksum};

@@ -8,7 +8,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Request, Server, at_once, every, nth};
 use chronoxide_store::{
     Cache, Created, Listing, Location, MANIFEST_KEY, MAX_READ_LEN, Manifest, Object, RangedRead, SparseBlock,
-    StoreError, open_set,
+    StoreError,
 };
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
@@ -514,37 +514,6 @@ fn upload_folders_of_the_dead_are_deleted_after_a_day() {
     let path = alive.path().to_owned();
     drop(alive);
     assert!(!path.exists());
-}
-
-#[test]
-fn the_live_blocks_of_a_location_are_a_set() {
-    let server = Server::s3s().unwrap();
-    let location = open(server.endpoint(), "set");
-    put_goldens(&location);
-    let listing = Listing::read(&location).unwrap();
-    let (folder, of_folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    // Too small for all of them.
-    let cache = Cache::open(folder.path(), 1).unwrap();
-    let open_all = |location: &Location| {
-        // SAFETY: nothing else uses the folders, and published blocks are not changed.
-        unsafe { open_set(location, &cache, chronoxide_reader::Checks::Lazy) }
-    };
-    let set = open_all(&location).unwrap();
-    let ids: Vec<_> = set.blocks().iter().map(chronoxide_select::SetBlock::id).collect();
-    assert_eq!(ids, listing.live.iter().map(|block| block.facts.id).collect::<Vec<_>>());
-    assert!(ids.len() > 2, "{ids:?}");
-    for (block, listed) in set.blocks().iter().zip(&listing.live) {
-        block.block().verify().unwrap();
-        assert_eq!(u64::from(block.block().view().series_count().unwrap()), listed.facts.series);
-    }
-    // Files of this machine are not copied.
-    let local = Location::open(&of_folder.path().display().to_string()).unwrap();
-    put_goldens(&local);
-    assert_eq!(open_all(&local).unwrap().blocks().len(), ids.len());
-
-    location.create_bytes("damaged.cx", &[7; 5000]).unwrap();
-    let error = open_all(&location).unwrap_err();
-    assert!(error.to_string().contains("damaged.cx"), "{error}");
 }
 
 #[test]

@@ -48,6 +48,7 @@
 //! | `column` | [`Column`] and [`Strings`]: columns and their types |
 //! | `scan` | [`Scan`]: choice of columns and series |
 //! | `batches` | [`Batches`]: the record batches of a scan |
+//! | `chained` | [`ChainedBatches`]: the record batches of several scans |
 //! | `value_counts` | [`Scan::value_counts`]: the number of series of each value of a label |
 //! | `guarded` | [`Guarded`]: batches for code in another language |
 //! | `codes` | value codes of a key, as a column |
@@ -58,6 +59,7 @@
 
 mod arena;
 mod batches;
+mod chained;
 mod codes;
 mod column;
 mod dictionary;
@@ -69,6 +71,7 @@ mod table;
 mod value_counts;
 
 pub use batches::Batches;
+pub use chained::ChainedBatches;
 pub use column::{Column, ColumnContent, Strings, schema};
 pub use error::TableError;
 pub use guarded::Guarded;

@@ -4,6 +4,7 @@ mod groups;
 mod query;
 mod series;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::IndexedBlock;
 ///
 /// Blocks that a finished compaction replaced are hidden, and a file that is not a valid block is listed and does not
 /// affect the others. The snapshot stays valid while a compactor deletes its files: the blocks are open. Clones share
-/// the blocks. [`BlockSet::refresh`] opens the folder as it is now.
+/// the blocks.
 ///
 /// ```
 /// use chronoxide_select::{BlockSet, Selector};
@@ -32,40 +33,30 @@ use crate::IndexedBlock;
 /// let selection = set.query().select(selector.matchers())?;
 /// for series in set.query().join(&selection)?.found {
 ///     for found in series.occurrences() {
-///         println!("series {} of {}", found.series, set.blocks()[found.block].path().display());
+///         println!("series {} of {}", found.series, set.blocks()[found.block].id());
 ///     }
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BlockSet {
-    folder: PathBuf,
     blocks: Arc<[SetBlock]>,
     hidden: Arc<[Hidden]>,
     unreadable: Arc<[(PathBuf, OpenError)]>,
-    /// Maximum memory of the decoded strings of archives in bytes.
-    archive_memory: u64,
 }
 
 /// A block of a set.
 #[derive(Debug)]
 pub struct SetBlock {
-    path: PathBuf,
     open: IndexedBlock,
     time: Option<TimeRange>,
 }
 
 impl SetBlock {
-    fn new(path: PathBuf, block: Block) -> Self {
+    fn new(block: Block) -> Self {
         // A damaged meta section was found when the folder was opened.
         let time = block.view().meta().ok().and_then(|meta| meta.time());
-        Self { path, open: IndexedBlock::new(block), time }
-    }
-
-    /// Returns the file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+        Self { open: IndexedBlock::new(block), time }
     }
 
     /// Returns the block's id.
@@ -127,15 +118,13 @@ impl BlockSet {
         Self::read_within(folder, checks, MAX_ARCHIVE_MEMORY)
     }
 
-    /// Like [`BlockSet::read`], with another limit of the decoded strings of archives, in bytes. It holds for
-    /// refreshed sets, too.
+    /// Like [`BlockSet::read`], with another limit of the decoded strings of archives, in bytes.
     ///
     /// # Errors
     /// As [`BlockSet::read`].
     pub fn read_within(folder: impl AsRef<Path>, checks: Checks, archive_memory: u64) -> Result<Self, BlockSetError> {
         let folder = folder.as_ref();
-        let opened = Folder::read_within(folder, checks, archive_memory)?;
-        Ok(Self { archive_memory, ..Self::from_folder(folder, opened)? })
+        Self::from_folder(folder, Folder::read_within(folder, checks, archive_memory)?)
     }
 
     /// Opens a folder by mapping its blocks. The decoded strings of its archives take at most [`MAX_ARCHIVE_MEMORY`].
@@ -150,8 +139,7 @@ impl BlockSet {
         unsafe { Self::map_within(folder, checks, MAX_ARCHIVE_MEMORY) }
     }
 
-    /// Like [`BlockSet::map`], with another limit of the decoded strings of archives, in bytes. It holds for refreshed
-    /// sets, too.
+    /// Like [`BlockSet::map`], with another limit of the decoded strings of archives, in bytes.
     ///
     /// # Safety
     /// As [`BlockSet::map`].
@@ -165,39 +153,16 @@ impl BlockSet {
     ) -> Result<Self, BlockSetError> {
         let folder = folder.as_ref();
         // SAFETY: the caller keeps the same contract.
-        let opened = unsafe { Folder::map_within(folder, checks, archive_memory) }?;
-        Ok(Self { archive_memory, ..Self::from_folder(folder, opened)? })
+        Self::from_folder(folder, unsafe { Folder::map_within(folder, checks, archive_memory) }?)
     }
 
-    /// Opens the folder again by reading its blocks, and keeps the indexes of the blocks that are still there. The old
-    /// snapshot stays valid; drop it to release deleted files. Reads all blocks again, so that both are in memory for a
-    /// while: map large ones, and use [`BlockSet::refresh_mapped`].
-    ///
-    /// # Errors
-    /// As [`BlockSet::read`].
-    pub fn refresh(&self, checks: Checks) -> Result<Self, BlockSetError> {
-        Ok(Self::read_within(&self.folder, checks, self.archive_memory)?.with_indexes_of(self))
-    }
-
-    /// Like [`BlockSet::refresh`], by mapping the blocks.
-    ///
-    /// # Safety
-    /// As [`BlockSet::map`].
-    ///
-    /// # Errors
-    /// As [`BlockSet::read`].
-    pub unsafe fn refresh_mapped(&self, checks: Checks) -> Result<Self, BlockSetError> {
-        // SAFETY: the caller keeps the same contract.
-        Ok(unsafe { Self::map_within(&self.folder, checks, self.archive_memory) }?.with_indexes_of(self))
-    }
-
-    /// Makes a set of open blocks, each with the path of its file. Of several blocks with one id, one is kept. The
-    /// caller has left out blocks that others replace. Such a set cannot be refreshed.
+    /// Makes a set of open blocks. Of several blocks with one id, one is kept. The caller has left out blocks that
+    /// others replace.
     #[must_use]
-    pub fn from_blocks(blocks: impl IntoIterator<Item = (PathBuf, Block)>) -> Self {
-        let block = |(path, block): (PathBuf, Block)| (block.view().block_id(), SetBlock::new(path, block));
-        let blocks: std::collections::BTreeMap<BlockId, SetBlock> = blocks.into_iter().map(block).collect();
-        Self { blocks: blocks.into_values().collect(), ..Self::empty(Path::new("")) }
+    pub fn from_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
+        let block = |block: Block| (block.view().block_id(), SetBlock::new(block));
+        let blocks: BTreeMap<BlockId, SetBlock> = blocks.into_iter().map(block).collect();
+        Self { blocks: blocks.into_values().collect(), ..Self::default() }
     }
 
     fn from_folder(folder: &Path, opened: Folder) -> Result<Self, BlockSetError> {
@@ -206,30 +171,18 @@ impl BlockSet {
         if opened.unreadable().iter().any(|(_, error)| is_limit(error)) {
             let count = opened.lineages().len();
             let limit = opened.into_unreadable().into_iter().find(|(_, error)| is_limit(error));
-            let Some((_, source)) = limit else { return Ok(Self::empty(folder)) };
+            let Some((_, source)) = limit else { return Ok(Self::default()) };
             return Err(BlockSetError::TooMany { folder: folder.to_owned(), opened: count, source: Box::new(source) });
         }
         let (live, unreadable) = opened.into_parts();
-        let mut set = Self { hidden, ..Self::empty(folder) };
-        let block = |entry: chronoxide_reader::Entry| SetBlock::new(entry.path().to_owned(), entry.into_block());
-        set.blocks = live.into_iter().map(block).collect();
-        set.unreadable = unreadable.into();
-        Ok(set)
+        let blocks = live.into_iter().map(|entry| SetBlock::new(entry.into_block())).collect();
+        Ok(Self { blocks, hidden, unreadable: unreadable.into() })
     }
 
-    fn empty(folder: &Path) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            blocks: Arc::new([]),
-            hidden: Arc::new([]),
-            unreadable: Arc::new([]),
-            archive_memory: MAX_ARCHIVE_MEMORY,
-        }
-    }
-
-    /// Takes the indexes of blocks that another snapshot has, too.
-    fn with_indexes_of(mut self, other: &Self) -> Self {
-        let known: std::collections::BTreeMap<BlockId, &IndexedBlock> =
+    /// Takes the indexes of blocks that an earlier snapshot has, too.
+    #[must_use]
+    pub fn with_indexes_of(mut self, other: &Self) -> Self {
+        let known: BTreeMap<BlockId, &IndexedBlock> =
             other.blocks.iter().map(|block| (block.id(), &block.open)).collect();
         for block in Arc::get_mut(&mut self.blocks).into_iter().flatten() {
             if let Some(same) = known.get(&block.id()) {

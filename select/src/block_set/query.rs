@@ -176,6 +176,27 @@ impl<'a> SetQuery<'a> {
         Ok(selection)
     }
 
+    /// Returns the number of distinct series that satisfy all matchers of at least one list. Takes no memory for a
+    /// single block and list, and else as much as [`SetQuery::join`].
+    ///
+    /// # Errors
+    /// Errors of the [`Limits`].
+    pub fn count_any(&self, alternatives: &[&[Matcher]]) -> Result<Partial<u64>, SelectError> {
+        if let (&[matchers], 0 | 1) = (alternatives, self.blocks().len()) {
+            let Partial { found, failed } = self.each_block(|searcher| searcher.count(matchers))?;
+            let found = found.iter().map(|(_, count)| count).sum();
+            self.limits.check_series(found)?;
+            return Ok(Partial { found, failed });
+        }
+        let SetSelection { snapshot, blocks, mut failed } = self.select_any(alternatives)?;
+        if blocks.len() < 2 {
+            return Ok(Partial { found: blocks.iter().map(|block| u64::from(block.series.count())).sum(), failed });
+        }
+        let joined = self.join(&SetSelection { snapshot, blocks, failed: Vec::new() })?;
+        failed.extend(joined.failed);
+        Ok(Partial { found: joined.found.len() as u64, failed })
+    }
+
     /// Returns the names of the labels that selected series have, in order, and the errors of damaged blocks.
     ///
     /// # Errors

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use chronoxide_format::SeriesRef;
 use chronoxide_format::view::FindError;
-use chronoxide_reader::{Block, FileError};
+use chronoxide_reader::{Block, FileError, View};
+use self_cell::self_cell;
 
 use super::{Index, Searcher};
 use crate::{Limits, SelectError};
@@ -29,14 +30,26 @@ use crate::{Limits, SelectError};
 #[derive(Clone, Debug)]
 pub struct IndexedBlock {
     block: Block,
+    viewed: Arc<OnceLock<ViewedBlock>>,
     index: Arc<OnceLock<Index>>,
 }
+
+self_cell!(
+    /// A block with its view, which borrows it.
+    struct ViewedBlock {
+        owner: Block,
+        #[covariant]
+        dependent: View,
+    }
+
+    impl {Debug}
+);
 
 impl IndexedBlock {
     /// Wraps a block. Costs nothing: the index is made by the first query.
     #[must_use]
     pub fn new(block: Block) -> Self {
-        Self { block, index: Arc::default() }
+        Self { block, viewed: Arc::default(), index: Arc::default() }
     }
 
     /// Returns the block.
@@ -45,8 +58,19 @@ impl IndexedBlock {
         &self.block
     }
 
-    /// Returns the index. The first call makes it, and lets the block keep paths ([`Block::keep_paths`]): queries read
-    /// many series.
+    /// Returns a view that lives as long as the block, and keeps paths ([`Block::keep_paths`]): for readers of many
+    /// series.
+    #[inline]
+    #[must_use]
+    pub fn view(&self) -> &View<'_> {
+        let viewed = self.viewed.get_or_init(|| {
+            self.block.keep_paths();
+            ViewedBlock::new(self.block.clone(), Block::view)
+        });
+        viewed.borrow_dependent()
+    }
+
+    /// Returns the index. The first call makes it, and lets the block keep paths: queries read many series.
     ///
     /// # Errors
     /// As [`Index::new`], with the path of the block.
@@ -54,10 +78,17 @@ impl IndexedBlock {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        self.block.keep_paths();
         // Two threads may both make it, which is harmless.
-        let index = Index::new(&self.block.view()).map_err(|error| self.block.locate(error))?;
+        let index = Index::new(self.view()).map_err(|error| self.block.locate(error))?;
         Ok(self.index.get_or_init(|| index))
+    }
+
+    /// Returns a searcher of the block. The first call makes the index.
+    ///
+    /// # Errors
+    /// As [`IndexedBlock::index`].
+    pub fn searcher<'a>(&'a self, limits: Limits<'a>) -> Result<Searcher<'a, 'a>, FileError<SelectError>> {
+        Ok(Searcher::new(self.view(), self.index()?).with_limits(limits))
     }
 
     /// Calls `query` with a searcher of the block, and adds the path of the block to an error.
@@ -69,9 +100,8 @@ impl IndexedBlock {
         limits: Limits<'_>,
         query: impl FnOnce(&Searcher<'_, 'data>) -> Result<T, SelectError>,
     ) -> Result<T, FileError<SelectError>> {
-        let index = self.index()?;
-        let view = self.block.view();
-        query(&Searcher::new(&view, index).with_limits(limits)).map_err(|error| self.block.locate(error))
+        let searcher = Searcher::new(self.view(), self.index()?).with_limits(limits);
+        query(&searcher).map_err(|error| self.block.locate(error))
     }
 
     /// Returns the series with exactly these labels, as [`Searcher::find`]. Uses the index if there is one, and makes
@@ -83,10 +113,10 @@ impl IndexedBlock {
         &self,
         labels: &[(N, V)],
     ) -> Result<Option<SeriesRef>, FileError<FindError>> {
-        let view = self.block.view();
         let found = match self.index.get() {
-            Some(index) => Searcher::new(&view, index).find(labels),
-            None => view.find(labels.iter().map(|(name, value)| (name, value))),
+            Some(index) => Searcher::new(self.view(), index).find(labels),
+            // Paths would take longer to make than a search.
+            None => self.block.view().find(labels.iter().map(|(name, value)| (name, value))),
         };
         found.map_err(|error| self.block.locate(error))
     }

@@ -7,9 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chronoxide::{
-    BlockWriter, Blocks, CompactOptions, Error, ErrorKind, Layout, OpenOptions, SeriesNumber, WriteOptions, Written,
-    compact,
+    BlockWriter, Blocks, Checks, CompactOptions, Error, ErrorKind, Layout, OpenOptions, SeriesNumber, WriteOptions,
+    Written, compact,
 };
+
+mod batches;
+mod opening;
+mod remote;
+mod sorted;
 
 type TestResult = Result<(), Box<dyn StdError>>;
 /// Labels of a series, by name.
@@ -231,18 +236,13 @@ fn errors_name_the_file_and_the_reason() -> TestResult {
     assert_eq!((error.kind(), error.path()), (ErrorKind::Usage, None));
     assert_eq!(size_of::<Error>(), size_of::<usize>());
 
-    // A byte of the strings, in a chunk that is not read when a block is opened.
-    write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 3000))?;
-    let mut bytes = std::fs::read(&fixture.paths[0])?;
-    let at = bytes.windows(8).rposition(|window| window == b"web-2718").expect("a pod's name");
-    bytes[at] ^= 1;
-    std::fs::write(&fixture.paths[0], &bytes)?;
+    opening::damage(&fixture)?;
     let damaged = fixture.blocks()?;
     let error = read(&damaged.query("{}")?).expect_err("a string is damaged");
     let error = error.downcast::<Error>()?;
     assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[0])));
     assert!(error.rule().is_some_and(|rule| error.to_string().contains(rule)), "{error}");
-    let eager = OpenOptions::new().check_at_once(true);
+    let eager = OpenOptions::new().checks(Checks::Eager);
     assert_eq!(eager.open(fixture.folder.path()).map_err(|error| error.kind()).err(), Some(ErrorKind::Corrupt));
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/archive-many.cx");
     let error = OpenOptions::new().max_archive_memory(1).open(archive).expect_err("its strings take more");
@@ -250,7 +250,7 @@ fn errors_name_the_file_and_the_reason() -> TestResult {
     assert!(OpenOptions::new().open(archive)?.query("{}")?.count()? > 0);
     let left = eager.skip_damaged(true).open(fixture.folder.path())?;
     assert_eq!(left.len(), 1);
-    let [error] = &left.damaged()[..] else { panic!("one file is damaged") };
+    let [error] = left.damaged() else { panic!("one file is damaged") };
     assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[0])));
     Ok(())
 }

@@ -1,0 +1,184 @@
+//! [`BatchOptions`] and [`Query::batches`]: series as Arrow record batches.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use chronoxide_arrow::{BlockTable, ChainedBatches, Column, Guarded, Scan, Strings, TableError, schema};
+
+use crate::{Blocks, Error, ErrorKind, Query};
+
+/// Columns, order and size of record batches.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct BatchOptions {
+    labels: Option<Vec<String>>,
+    has_block_ids: bool,
+    is_map: bool,
+    strings: Strings,
+    is_sorted: bool,
+    batch_size: usize,
+    max_series: u64,
+}
+
+impl Default for BatchOptions {
+    fn default() -> Self {
+        Self {
+            labels: None,
+            has_block_ids: false,
+            is_map: false,
+            strings: Strings::Dictionary,
+            is_sorted: false,
+            batch_size: Scan::DEFAULT_BATCH_SIZE,
+            max_series: u64::MAX,
+        }
+    }
+}
+
+impl BatchOptions {
+    /// Returns the default: a column `series_ref`, and one per label of the blocks, as dictionaries, in the order of
+    /// refs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads some labels only. One that no block has is a column of nulls.
+    pub fn labels<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        Self { labels: Some(names.into_iter().map(N::into).collect()), ..self }
+    }
+
+    /// Adds a column `block` with the ids of blocks: refs of several blocks are numbers that repeat.
+    pub fn block_ids(self, has_block_ids: bool) -> Self {
+        Self { has_block_ids, ..self }
+    }
+
+    /// Reads all labels into one column `labels` of maps, instead of a column per label.
+    pub fn as_map(self, is_map: bool) -> Self {
+        Self { is_map, ..self }
+    }
+
+    /// Gives labels as `Utf8View` instead of `Dictionary(UInt32, Utf8View)`, for consumers without dictionaries.
+    pub fn without_dictionaries(self, is_without: bool) -> Self {
+        Self { strings: if is_without { Strings::View } else { Strings::Dictionary }, ..self }
+    }
+
+    /// Sorts the series of each block by their labels instead of their refs.
+    pub fn sorted(self, is_sorted: bool) -> Self {
+        Self { is_sorted, ..self }
+    }
+
+    /// Sets the number of series of a batch; 8,192 unless set, and at least 1.
+    pub fn batch_size(self, batch_size: usize) -> Self {
+        Self { batch_size, ..self }
+    }
+
+    /// Ends after `max_series` series.
+    pub fn max_series(self, max_series: u64) -> Self {
+        Self { max_series, ..self }
+    }
+}
+
+/// Record batches of selected series. Strings are those of the blocks, without copies, and keep them open. Panics,
+/// which would be bugs, are errors: batches may be handed to code in other languages.
+#[derive(Debug)]
+pub struct Batches(Guarded<ChainedBatches>);
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+}
+
+impl Query<'_> {
+    /// Returns the selected series as record batches of Arrow, block by block: one that several blocks have comes once
+    /// per block. Each label is a column; see [`BatchOptions`].
+    ///
+    /// ```
+    /// use chronoxide::{BatchOptions, Blocks};
+    ///
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+    /// let blocks = Blocks::open(path)?;
+    /// let pods = BatchOptions::new().labels(["pod"]);
+    /// for batch in blocks.query(r#"up{pod!=""}"#)?.batches(&pods)? {
+    ///     println!("{} series, {}", batch?.num_rows(), "columns series_ref and pod");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::series`], and of kind `Usage` if two columns have one name. Damage that is met later is an error of
+    /// the iterator, which ends it.
+    pub fn batches(&self, options: &BatchOptions) -> Result<Batches, Error> {
+        let selection = self.select(&self.start())?;
+        let tables = self.blocks.tables()?;
+        let columns = options.columns(&tables)?;
+        let schema = schema(&columns, options.strings)?;
+        let scans = selection.blocks().iter().filter_map(|selected| {
+            let scan = tables.get(selected.block)?.scan().with_selection(selected.series.clone());
+            let scan = scan.with_columns(columns.iter().cloned()).with_strings(options.strings);
+            let scan = scan.with_batch_size(options.batch_size);
+            Some(if options.is_sorted { scan.in_label_order() } else { scan })
+        });
+        Ok(Batches(Guarded::new(ChainedBatches::new(schema, scans, options.max_series))))
+    }
+}
+
+impl BatchOptions {
+    fn columns(&self, tables: &[BlockTable]) -> Result<Vec<Column>, Error> {
+        let own = self.has_block_ids.then(Column::block_id).into_iter().chain([Column::series_ref()]);
+        let own = own.chain(self.is_map.then(Column::labels));
+        let labels = match &self.labels {
+            _ if self.is_map => Vec::new(),
+            Some(names) => names.clone(),
+            None => {
+                let mut names = BTreeSet::new();
+                for table in tables {
+                    names.extend(table.label_names()?);
+                }
+                names.into_iter().collect()
+            }
+        };
+        Ok(Column::with_labels(own, labels).into_iter().map(Column::without_nul).collect())
+    }
+}
+
+/// Tables of Arrow of blocks, made when they are first needed.
+pub(crate) type Tables = [OnceLock<BlockTable>];
+
+impl Blocks {
+    /// Returns the blocks as tables of the crate `chronoxide-arrow`, for engines that read columns of codes. The first
+    /// call makes the indexes of the blocks.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` for a damaged block.
+    pub fn tables(&self) -> Result<Vec<BlockTable>, Error> {
+        let table = |(block, table): (&chronoxide_select::SetBlock, &OnceLock<BlockTable>)| {
+            if let Some(table) = table.get() {
+                return Ok(table.clone());
+            }
+            // Two threads may both make it, which is harmless.
+            let made = BlockTable::new(block.open().clone())?;
+            Ok(table.get_or_init(|| made).clone())
+        };
+        self.set.blocks().iter().zip(&*self.tables).map(table).collect()
+    }
+}
+
+impl From<TableError> for Error {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Select(error) => error.into(),
+            TableError::DuplicateColumn { .. } => Self::new(ErrorKind::Usage, error),
+            other => Self::new(ErrorKind::Unsupported, other),
+        }
+    }
+}

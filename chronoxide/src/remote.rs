@@ -1,0 +1,90 @@
+//! Blocks of object stores: fetched into a cache, and opened there.
+
+use std::path::{Path, PathBuf};
+
+use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Listed, Location, SparseBlock, StoreError};
+
+use crate::blocks::Found;
+use crate::error::kind_of_block;
+use crate::{Error, ErrorKind, OpenOptions};
+
+/// How object stores are asked.
+#[derive(Clone, Default)]
+pub(crate) struct Remote {
+    cache: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Remote {
+    /// Names the settings without their values, which may be secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.settings.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Remote").field("cache", &self.cache).field("settings", &names).finish()
+    }
+}
+
+impl OpenOptions {
+    /// Sets the folder for copies of remote blocks, instead of that of the environment. It keeps 16 GiB of them.
+    #[must_use]
+    pub fn cache(mut self, folder: impl AsRef<Path>) -> Self {
+        self.remote.cache = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Adds a setting of the object store, such as `AWS_ENDPOINT`, that comes before that of the environment.
+    #[must_use]
+    pub fn store_setting(mut self, name: &str, value: &str) -> Self {
+        self.remote.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// # Safety
+    /// The contract of [`OpenOptions::map`], if files are mapped.
+    pub(crate) unsafe fn open_url(&self, url: &str, is_mapped: bool) -> Result<Found, Error> {
+        let Remote { cache, settings } = &self.remote;
+        let location = Location::open_with(url, settings)?;
+        if !location.is_remote() {
+            // SAFETY: the caller keeps the contract.
+            return unsafe { self.open_path(Path::new(location.text()), is_mapped) };
+        }
+        let cache = match cache {
+            Some(folder) => Cache::open(folder, DEFAULT_CACHE_LEN)?,
+            None => Cache::from_environment(DEFAULT_CACHE_LEN)?,
+        };
+        let (listed, files, unreadable) = if url.ends_with(BLOCK_SUFFIX) {
+            let (location, block) = find(url, settings)?;
+            let file = cache.fetch(&location, &block.wanted())?;
+            (vec![(block.facts.id, url.to_owned())], vec![file], Vec::new())
+        } else {
+            let (listing, files) = cache.fetch_live(&location)?;
+            let named = listing.live.iter().map(|block| (block.facts.id, location.name(&block.object.key)));
+            (named.collect(), files, listing.unreadable)
+        };
+        let damaged = self.skipped(unreadable.into_iter().map(|(_, error)| error.into()).collect())?;
+        // SAFETY: the caller keeps the contract.
+        let found = unsafe { self.open_files(files, is_mapped) }?;
+        Ok(Found { damaged, urls: listed.into_iter().collect(), ..found })
+    }
+}
+
+/// Finds the block of a URL.
+fn find(url: &str, settings: &[(String, String)]) -> Result<(Location, Listed), StoreError> {
+    let (folder, key) = url.rsplit_once('/').unwrap_or(("", url));
+    let location = Location::open_with(&format!("{folder}/"), settings)?;
+    let object = location.find(key)?.ok_or_else(|| StoreError::Missing { object: location.name(key) })?;
+    let facts = SparseBlock::open(&location, &object)?.facts()?;
+    Ok((location, Listed { object, facts }))
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Location { .. } => ErrorKind::Usage,
+            StoreError::TooLong { .. } => ErrorKind::OutOfResources,
+            StoreError::Block { source, .. } => kind_of_block(source),
+            StoreError::Json { .. } => ErrorKind::Corrupt,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, error)
+    }
+}

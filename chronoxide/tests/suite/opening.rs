@@ -1,0 +1,96 @@
+//! Ways to open blocks, and damage that queries meet.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use chronoxide::{Blocks, ErrorKind, OpenOptions, WriteOptions};
+use chronoxide_testkit::golden::goldens;
+
+use super::{Fixture, TestResult, labelsets, read, write};
+
+#[test]
+fn bytes_are_a_block() -> TestResult {
+    let fixture = Fixture::new()?;
+    let bytes = fs::read(&fixture.paths[0])?;
+    let blocks = OpenOptions::new().open_bytes(bytes.clone())?;
+    assert_eq!(read(&blocks.query("{}")?)?, labelsets(0, 10).into_iter().collect::<BTreeSet<_>>());
+    let info = blocks.iter().next().expect("a block")?;
+    assert_eq!((info.path, info.url, info.series_count), (None, None, 20));
+    assert_eq!(blocks.refresh()?.query("up")?.count()?, 10);
+    let error = OpenOptions::new().open_bytes(bytes[..100].to_vec()).expect_err("the rest is missing");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, None));
+    Ok(())
+}
+
+/// Damages a string of the first block, in a chunk that is not read when it is opened.
+pub(super) fn damage(fixture: &Fixture) -> TestResult {
+    write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 3000))?;
+    let mut bytes = fs::read(&fixture.paths[0])?;
+    let at = bytes.windows(8).rposition(|window| window == b"web-2718").expect("a pod's name");
+    bytes[at] ^= 1;
+    Ok(fs::write(&fixture.paths[0], &bytes)?)
+}
+
+#[test]
+fn goldens_are_verified() -> TestResult {
+    for golden in goldens() {
+        OpenOptions::new().open_bytes(golden.bytes.clone())?.verify()?;
+    }
+    let fixture = Fixture::new()?;
+    damage(&fixture)?;
+    let error = fixture.blocks()?.verify().expect_err("a byte is wrong");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[0])));
+    Ok(())
+}
+
+#[test]
+fn damaged_blocks_are_left_out_if_that_is_asked_for() -> TestResult {
+    let fixture = Fixture::new()?;
+    damage(&fixture)?;
+    let blocks = fixture.blocks()?;
+    assert_eq!(blocks.len(), 2);
+    let damaged = Mutex::new(Vec::new());
+    let query = blocks.query(r#"{pod=~"web-.*[05]"}"#)?;
+    assert_eq!(query.count().map_err(|error| error.kind()), Err(ErrorKind::Corrupt));
+    let query = query.skip_damaged(&damaged);
+    // Pods 5 and 10 of the other block.
+    assert_eq!(query.count()?, 4);
+    assert_eq!(query.label_values("pod")?, ["web-10", "web-5"]);
+    assert_eq!(query.group_by(&["__name__"])?.len(), 2);
+    let mut rows = query.sorted_series()?;
+    let mut count = 0;
+    while rows.next()?.is_some() {
+        count += 1;
+    }
+    assert_eq!(count, 4);
+    let damaged = damaged.into_inner()?;
+    assert_eq!(damaged.len(), 4, "one per result");
+    assert!(damaged.iter().all(|error| error.path() == Some(&*fixture.paths[0])), "{damaged:?}");
+    Ok(())
+}
+
+#[test]
+fn the_limit_of_archives_holds_for_a_refreshed_folder() -> TestResult {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden");
+    let folder = tempfile::tempdir()?;
+    let open = |limit: u64| OpenOptions::new().max_archive_memory(limit).open(folder.path());
+    fs::copy(golden.join("archive-many.cx"), folder.path().join("a.cx"))?;
+    // The least limit that it fits into.
+    let (mut low, mut high) = (0_u64, 1 << 30);
+    while low + 1 < high {
+        let limit = low.midpoint(high);
+        match open(limit) {
+            Ok(_) => high = limit,
+            Err(_) => low = limit,
+        }
+    }
+    let enough = open(high)?;
+    assert_eq!(enough.refresh()?.len(), 1);
+    fs::copy(golden.join("archive-planned.cx"), folder.path().join("b.cx"))?;
+    let error = enough.refresh().expect_err("both need more");
+    assert_eq!(error.kind(), ErrorKind::OutOfResources);
+    assert_eq!(Blocks::open(folder.path())?.len(), 2);
+    Ok(())
+}
