@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::vec;
 
-use chronoxide_reader::{BlockId, FileError, Resolver, SeriesRef, Text};
+use chronoxide_reader::{BlockId, FileError, Resolver, SeriesRef};
 use chronoxide_select::{JoinedSeries, LabelOrder, Occurrence};
 
 use crate::{Blocks, Error, ErrorKind, Label};
@@ -37,7 +37,7 @@ pub struct SeriesId {
 pub struct LabelReader<'b> {
     blocks: &'b Blocks,
     /// Block of the last series, by its position.
-    current: Option<(usize, Box<Resolver<'b, 'b, Text<'b, 'b>>>)>,
+    current: Option<(usize, Box<Resolver<'b, 'b, Label<'b>>>)>,
 }
 
 impl fmt::Debug for LabelReader<'_> {

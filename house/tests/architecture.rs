@@ -82,7 +82,7 @@ const NARROW: [(&str, &[&str]); 15] = [
     ("chronoxide-stores", &["chronoxide-format", "chronoxide-labels", "chronoxide-reader"]),
     (WORKLOAD, &[]),
     (OBJECT_SERVER, &[]),
-    ("chronoxide-c", &["chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
+    ("chronoxide-c", &["chronoxide"]),
 ];
 
 /// Packages that the workspace must use.

@@ -9,20 +9,25 @@ int main(int argc, char **argv) {
         return CX_USAGE;
     }
     cx_error error;
-    cx_block *block;
-    cx_label labels[CX_MAX_LABELS];
-    size_t count;
-    uint32_t series = (uint32_t)strtoul(argv[2], NULL, 10);
-    cx_status status = cx_block_map(argv[1], CX_CHECKS_LAZY, &block, &error);
+    cx_blocks *blocks = NULL;
+    cx_reader *reader = NULL;
+    cx_block_info block;
+    const cx_label *labels;
+    size_t count = 0;
+    cx_status status = cx_blocks_map(argv[1], NULL, &blocks, &error);
     if (status == CX_OK)
-        status = cx_block_labels(block, series, labels, CX_MAX_LABELS, &count, &error);
-    if (status != CX_OK) {
-        fprintf(stderr, "lookup: %s\n", error.message);
-        cx_block_free(block);
-        return status;
+        status = cx_blocks_info(blocks, 0, &block, &error);
+    if (status == CX_OK)
+        status = cx_reader_new(blocks, &reader, &error);
+    if (status == CX_OK) {
+        cx_series_id id = {block.id, (uint32_t)strtoul(argv[2], NULL, 10)};
+        status = cx_reader_labels(reader, id, &labels, &count, &error);
     }
+    if (status != CX_OK)
+        fprintf(stderr, "lookup: %s\n", error.message);
     for (size_t i = 0; i < count; i++)
         printf("%.*s=%.*s\n", (int)labels[i].name_len, labels[i].name, (int)labels[i].value_len, labels[i].value);
-    cx_block_free(block);
-    return 0;
+    cx_reader_free(reader);
+    cx_blocks_free(blocks);
+    return status;
 }

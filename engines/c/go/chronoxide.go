@@ -1,4 +1,4 @@
-// Package chronoxide queries folders of Chronoxide blocks, through the C library of engines/c.
+// Package chronoxide queries Chronoxide blocks and folders of blocks, through the C library of engines/c.
 //
 // It shows how an engine written in Go uses the library, in the shape of Prometheus's storage.Querier, and depends on
 // nothing but cgo and pkg-config. Strings are copied out of the blocks: they are valid after everything is closed.
@@ -58,29 +58,41 @@ type Matcher struct {
 	Name, Value string
 }
 
-// Set is a snapshot of the blocks of a folder. Its methods may be called from several goroutines at once, but not
-// together with Close.
-type Set struct {
-	handle *C.cx_set
+// Blocks is a snapshot of a block, or of the live blocks of a folder. Its methods may be called from several goroutines
+// at once, but not together with Close.
+type Blocks struct {
+	handle *C.cx_blocks
 }
 
-// OpenSet maps the blocks of a folder. Files may be deleted or replaced by renaming meanwhile, but not be changed in
-// place. Warnings has the errors of files that are not valid blocks.
-func OpenSet(folder string) (set *Set, warnings []error, err error) {
-	path := C.CString(folder)
-	defer C.free(unsafe.Pointer(path))
-	set = &Set{}
+// Open maps a block, or the live blocks of a folder. Files may be deleted or replaced by renaming meanwhile, but not be
+// changed in place. Warnings has the errors of files of a folder that are not valid blocks.
+func Open(path string) (blocks *Blocks, warnings []error, err error) {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
 	var failure C.cx_error
-	if err := check(C.cx_set_map(path, C.CX_CHECKS_LAZY, &set.handle, &failure), &failure); err != nil {
+	options := C.cx_open_options{skip_damaged: true}
+	blocks = &Blocks{}
+	if err := check(C.cx_blocks_map(text, &options, &blocks.handle, &failure), &failure); err != nil {
 		return nil, nil, err
 	}
-	return set, failures(C.cx_set_unreadable(set.handle)), nil
+	return blocks, failures(C.cx_blocks_damaged(blocks.handle)), nil
 }
 
-// Close releases the set. Series sets that it made stay valid.
-func (s *Set) Close() {
-	C.cx_set_free(s.handle)
-	s.handle = nil
+// Refresh opens the same path as it is now, and keeps what it knows of blocks that are still there. The old snapshot
+// stays valid: close it to release deleted files.
+func (b *Blocks) Refresh() (fresh *Blocks, warnings []error, err error) {
+	var failure C.cx_error
+	fresh = &Blocks{}
+	if err := check(C.cx_blocks_refresh(b.handle, &fresh.handle, &failure), &failure); err != nil {
+		return nil, nil, err
+	}
+	return fresh, failures(C.cx_blocks_damaged(fresh.handle)), nil
+}
+
+// Close releases the blocks. Series sets that came from them stay valid.
+func (b *Blocks) Close() {
+	C.cx_blocks_free(b.handle)
+	b.handle = nil
 }
 
 // failures returns the errors of single blocks.

@@ -42,14 +42,14 @@ func folder(t testing.TB, names ...string) string {
 }
 
 // open opens a folder without unreadable files.
-func open(t testing.TB, path string) *Set {
+func open(t testing.TB, path string) *Blocks {
 	t.Helper()
-	set, warnings, err := OpenSet(path)
+	blocks, warnings, err := Open(path)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	t.Cleanup(set.Close)
-	return set
+	t.Cleanup(blocks.Close)
+	return blocks
 }
 
 // text writes a series as the dumps of the goldens do.
@@ -83,7 +83,7 @@ func dumped(t *testing.T, name string) []string {
 	return series
 }
 
-func everything(set *Set) *Querier { return set.Querier(math.MinInt64, math.MaxInt64) }
+func everything(blocks *Blocks) *Querier { return blocks.Querier(math.MinInt64, math.MaxInt64) }
 
 func TestSeriesAreThoseOfTheDump(t *testing.T) {
 	expected := dumped(t, "planned.txt")
@@ -92,8 +92,8 @@ func TestSeriesAreThoseOfTheDump(t *testing.T) {
 	seen := 0
 	for ; series.Next(); seen++ {
 		found := series.At()
-		if len(found.Refs) != 1 || text(found.Labels) != expected[found.Refs[0].Series] {
-			t.Fatalf("%v %v", found.Refs, text(found.Labels))
+		if len(found.IDs) != 1 || text(found.Labels) != expected[found.IDs[0].Series] {
+			t.Fatalf("%v %v", found.IDs, text(found.Labels))
 		}
 		if slices.CompareFunc(last, found.Labels, Label.Compare) >= 0 {
 			t.Fatalf("%v is not after %v", found.Labels, last)
@@ -107,14 +107,14 @@ func TestSeriesAreThoseOfTheDump(t *testing.T) {
 
 func TestSeriesOfSeveralBlocksComeOnce(t *testing.T) {
 	// The first two have the same series, and different ids: with one id, they would be copies.
-	set := open(t, folder(t, "plain-bitpacked.cx", "read-only.cx", "planned-small.cx"))
-	series := everything(set).Select(context.Background(), Matcher{MatchNotEqual, "__name__", ""})
+	blocks := open(t, folder(t, "plain-bitpacked.cx", "read-only.cx", "planned-small.cx"))
+	series := everything(blocks).Select(context.Background(), Matcher{MatchNotEqual, "__name__", ""})
 	refs, joined := 0, 0
 	var last []Label
 	for series.Next() {
 		found := series.At()
-		refs += len(found.Refs)
-		if len(found.Refs) == 2 {
+		refs += len(found.IDs)
+		if len(found.IDs) == 2 {
 			joined++
 		}
 		if slices.CompareFunc(last, found.Labels, Label.Compare) >= 0 {
@@ -145,9 +145,9 @@ func TestNamesAndValues(t *testing.T) {
 }
 
 func TestTimeLimitsBlocks(t *testing.T) {
-	set := open(t, folder(t, "meta.cx"))
+	blocks := open(t, folder(t, "meta.cx"))
 	count := func(mint, maxt int64) int {
-		series := set.Querier(mint, maxt).Select(context.Background())
+		series := blocks.Querier(mint, maxt).Select(context.Background())
 		seen := 0
 		for series.Next() {
 			seen++
@@ -160,31 +160,67 @@ func TestTimeLimitsBlocks(t *testing.T) {
 	}
 }
 
+func TestRefresh(t *testing.T) {
+	path := folder(t, "plain-bitpacked.cx")
+	blocks := open(t, path)
+	from, err := os.ReadFile(filepath.Join(golden, "planned-small.cx"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(path, "new.cx"), from, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, warnings, err := blocks.Refresh()
+	if err != nil || warnings != nil {
+		t.Fatal(err, warnings)
+	}
+	defer fresh.Close()
+	count := func(blocks *Blocks) (seen int, ids map[SeriesID]bool) {
+		ids = map[SeriesID]bool{}
+		for series := everything(blocks).Select(context.Background()); series.Next(); seen++ {
+			for _, id := range series.At().IDs {
+				ids[id] = true
+			}
+		}
+		return seen, ids
+	}
+	before, old := count(blocks)
+	after, all := count(fresh)
+	if before != 10 || after != 56 || len(old) != 10 || len(all) != 56 {
+		t.Fatal(before, after, len(old), len(all))
+	}
+	for id := range old {
+		if !all[id] {
+			t.Fatalf("%v is another series now", id)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	var failure *Error
-	if _, _, err := OpenSet("no/such/folder"); !errors.As(err, &failure) || failure.Status != 1 {
+	if _, _, err := Open("no/such/folder"); !errors.As(err, &failure) || failure.Status != 1 {
 		t.Fatal(err)
 	}
 	path := folder(t, "planned.cx")
 	if err := os.WriteFile(filepath.Join(path, "broken.cx"), []byte("not a block"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	set, warnings, err := OpenSet(path)
+	blocks, warnings, err := Open(path)
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "broken.cx") {
 		t.Fatal(err, warnings)
 	}
-	defer set.Close()
-	series := everything(set).Select(context.Background(), Matcher{MatchRegexp, "pod", "("})
+	defer blocks.Close()
+	series := everything(blocks).Select(context.Background(), Matcher{MatchRegexp, "pod", "("})
 	if series.Next() || !errors.As(series.Err(), &failure) || failure.Status != 2 {
 		t.Fatal(series.Err())
 	}
-	limited := everything(set)
+	limited := everything(blocks)
 	limited.MaxSeries = 779
 	if series := limited.Select(context.Background()); series.Next() || !strings.Contains(series.Err().Error(), "779") {
 		t.Fatal(series.Err())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancelled := everything(set).Select(ctx)
+	cancelled := everything(blocks).Select(ctx)
 	if !cancelled.Next() {
 		t.Fatal(cancelled.Err())
 	}
@@ -192,20 +228,20 @@ func TestErrors(t *testing.T) {
 	if cancelled.Next() || !errors.Is(cancelled.Err(), context.Canceled) {
 		t.Fatal(cancelled.Err())
 	}
-	if _, _, err := everything(set).LabelNames(ctx); !errors.Is(err, context.Canceled) {
+	if _, _, err := everything(blocks).LabelNames(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 }
 
-func TestGoroutinesShareASet(t *testing.T) {
-	set := open(t, folder(t, "planned.cx", "plain-bitpacked.cx"))
+func TestGoroutinesShareBlocks(t *testing.T) {
+	blocks := open(t, folder(t, "planned.cx", "plain-bitpacked.cx"))
 	var group sync.WaitGroup
 	for i := 0; i < 8; i++ {
 		group.Add(1)
 		go func() {
 			defer group.Done()
 			for round := 0; round < 10; round++ {
-				series := everything(set).Select(context.Background())
+				series := everything(blocks).Select(context.Background())
 				seen := 0
 				for series.Next() {
 					seen++

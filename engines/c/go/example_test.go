@@ -9,19 +9,19 @@ import (
 	"chronoxide"
 )
 
-// The loop of a query engine: series of all blocks of a folder, in the order of their labels, with the refs by which
+// The loop of a query engine: series of all blocks of a folder, in the order of their labels, with the ids by which
 // the engine finds samples.
 func Example() {
-	set, warnings, err := chronoxide.OpenSet("../../../testdata/golden")
+	blocks, warnings, err := chronoxide.Open("../../../testdata/golden")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer set.Close()
+	defer blocks.Close()
 	for _, warning := range warnings {
 		log.Print(warning)
 	}
 
-	querier := set.Querier(math.MinInt64, math.MaxInt64)
+	querier := blocks.Querier(math.MinInt64, math.MaxInt64)
 	querier.MaxSeries = 1_000_000
 	up := chronoxide.Matcher{Type: chronoxide.MatchEqual, Name: "__name__", Value: "up"}
 	pods := chronoxide.Matcher{Type: chronoxide.MatchRegexp, Name: "pod", Value: "(api|db)-1"}
@@ -30,8 +30,8 @@ func Example() {
 	series := querier.Select(context.Background(), up, pods, ours)
 	for series.Next() {
 		found := series.At()
-		for _, ref := range found.Refs {
-			_ = ref // The engine reads the samples of series ref.Series of block ref.Block.
+		for _, id := range found.IDs {
+			_ = id // The engine reads the samples of series id.Series of block id.Block.
 		}
 		fmt.Println(found.Labels)
 	}

@@ -11,16 +11,16 @@
  * function of its type. Outputs may be uninitialized; no two arguments that a call writes to may overlap. NULL gives
  * CX_USAGE where a value is needed. If a call fails, the handle that it should make is NULL.
  *
- * Lifetimes. Labels and strings point into the block: they are valid as long as the block, or anything that was made
- * from it: a selection, a cursor, a resolver, a list of strings, a set. Handles keep what they were made from, in any
- * order of release.
+ * Lifetimes. Labels and strings point into blocks: they are valid as long as the handle of the blocks, or anything that
+ * was made from it: a reader, rows, groups, a list of strings. Handles keep what they were made from, in any order of
+ * release.
  *
  * Threads. Handles may be passed between threads. Any number of threads may use one handle at once, except that a
- * cursor and a resolver serve one thread at a time, and that nothing may use a handle while it is freed. Calls need
- * up to 512 KiB of stack.
+ * reader and rows serve one thread at a time, and that nothing may use a handle while it is freed. Calls need up to
+ * 512 KiB of stack.
  *
  * Text. Names, values and selectors are bytes with a length, without a NUL. Paths end with a NUL. Label names and
- * values are UTF-8 in every block that verifies; they may be any bytes in a damaged one.
+ * values are UTF-8: a block with other bytes is corrupt.
  */
 
 
@@ -85,24 +85,13 @@ struct ArrowArrayStream {
 #define CX_ERROR_MESSAGE_LEN 1020
 
 /**
- * Maximum number of labels of a series: a buffer of this capacity is never too small.
+ * A block, or the live blocks of a folder, as they were when it was opened: a snapshot. It does not change: several
+ * threads may use one handle at once.
+ *
+ * Blocks of a folder are its files whose names end in `.cx` and do not begin with a dot. The live ones are those that
+ * no finished compaction replaced, so that each series counts once.
  */
-#define CX_MAX_LABELS 1023
-
-/**
- * Ref of no series: the result of a search that found none, and the end of a cursor.
- */
-#define CX_NO_SERIES UINT32_MAX
-
-/**
- * Bytes of the text of a block id, with the NUL at its end.
- */
-#define CX_BLOCK_ID_LEN 27
-
-/**
- * An open block. It does not change: several threads may use one handle at once.
- */
-typedef struct cx_block cx_block;
+typedef struct cx_blocks cx_blocks;
 
 /**
  * A flag that one thread sets to cancel the queries of others.
@@ -110,47 +99,32 @@ typedef struct cx_block cx_block;
 typedef struct cx_cancel cx_cancel;
 
 /**
- * Walks over the series of a selection. One thread at a time may use it: a second one gets CX_USAGE. It stays valid
- * after its selection is freed.
- */
-typedef struct cx_cursor cx_cursor;
-
-/**
- * Errors of single blocks of a folder, whose part of a result is missing. Belongs to the handle it came from.
+ * Errors of single blocks, whose part of a result is missing. Several threads may use one handle at once.
  */
 typedef struct cx_failures cx_failures;
 
 /**
- * Resolves many series of a block. One thread at a time may use it: a second one gets CX_USAGE. It stays valid after
- * its block is freed.
+ * Selected series in groups, in the order of their labels. It does not change: several threads may use one handle at
+ * once.
  */
-typedef struct cx_resolver cx_resolver;
+typedef struct cx_groups cx_groups;
 
 /**
- * Selected series of one block. It does not change: several threads may use one handle at once. It stays valid after
- * its block is freed.
+ * Reads the labels of series, and keeps what neighbours share. One thread at a time may use it: a second one gets
+ * CX_USAGE. It stays valid after its blocks are freed.
  */
-typedef struct cx_selection cx_selection;
+typedef struct cx_reader cx_reader;
+
+/**
+ * Selected series, to be read one by one. A series that several blocks have comes once. One thread at a time may use
+ * it: a second one gets CX_USAGE. It stays valid after its blocks are freed.
+ */
+typedef struct cx_rows cx_rows;
 
 /**
  * Matchers, with compiled regular expressions. It does not change: several threads may use one handle at once.
  */
 typedef struct cx_selector cx_selector;
-
-/**
- * The live blocks of a folder, as they were when it was opened. It does not change: several threads may use one handle
- * at once. Open the folder again to see later changes.
- *
- * Reads files whose name ends in `.cx` and does not begin with a dot. Blocks that a finished compaction replaced are
- * left out, so that each series counts once.
- */
-typedef struct cx_set cx_set;
-
-/**
- * Selected series of the blocks of a set: a selection per block that has some. It does not change: several threads may
- * use one handle at once.
- */
-typedef struct cx_set_selection cx_set_selection;
 
 /**
  * Names or values of labels, distinct and in the order of their bytes. It does not change: several threads may use one
@@ -162,12 +136,6 @@ typedef struct cx_strings cx_strings;
  * Result of a call: CX_OK, or the code of an error. Codes 0 to 4 are also the exit codes of the commands.
  */
 typedef int32_t cx_status;
-
-/**
- * When the checksums of a block are checked: one of CX_CHECKS_.... Header and directory always are, when it is
- * opened.
- */
-typedef int32_t cx_checks;
 
 /**
  * Code and message of a failed call.
@@ -188,6 +156,54 @@ typedef struct cx_error {
 } cx_error;
 
 /**
+ * When the checksums of a block are checked: one of CX_CHECKS_.... Header and directory always are, when it is
+ * opened.
+ */
+typedef int32_t cx_checks;
+
+/**
+ * How blocks are opened. Calls accept NULL, and a struct of zeros, for all defaults.
+ */
+typedef struct cx_open_options {
+    /**
+     * When checksums are checked: one of CX_CHECKS_....
+     */
+    cx_checks checks;
+    /**
+     * True to leave out the files of a folder that are not valid blocks, and to list them in cx_blocks_damaged.
+     */
+    bool skip_damaged;
+    /**
+     * Maximum memory of the decoded strings of archives in bytes, or 0 for 4 GiB.
+     */
+    uint64_t max_archive_memory;
+} cx_open_options;
+
+/**
+ * Id of a block.
+ */
+typedef struct cx_block_id {
+    /**
+     * The id as it stands in the header of the block: its order is that of the bytes.
+     */
+    uint8_t bytes[16];
+} cx_block_id;
+
+/**
+ * A string without a NUL at its end.
+ */
+typedef struct cx_string {
+    /**
+     * First byte.
+     */
+    const char *data;
+    /**
+     * Length in bytes.
+     */
+    size_t len;
+} cx_string;
+
+/**
  * A half-open range of times, in nanoseconds since 1970-01-01T00:00:00Z.
  */
 typedef struct cx_time_range {
@@ -202,9 +218,35 @@ typedef struct cx_time_range {
 } cx_time_range;
 
 /**
+ * Facts about a block. The path is valid as long as the blocks.
+ */
+typedef struct cx_block_info {
+    /**
+     * Id of the block: blocks with equal ids have equal content.
+     */
+    struct cx_block_id id;
+    /**
+     * Path of its file; empty for a block from bytes, or if it is not UTF-8.
+     */
+    struct cx_string path;
+    /**
+     * Number of its series.
+     */
+    uint32_t series_count;
+    /**
+     * False if the time range of its data is unknown: then `time` is 0 to 0.
+     */
+    bool has_time;
+    /**
+     * Time range of its data.
+     */
+    struct cx_time_range time;
+} cx_block_info;
+
+/**
  * A label. Names and values have no NUL at their end.
  *
- * Labels that a call returns point into the block: they are valid until its last handle is freed.
+ * Labels that a call returns point into a block: they are valid until the last handle of its blocks is freed.
  */
 typedef struct cx_label {
     /**
@@ -224,6 +266,20 @@ typedef struct cx_label {
      */
     size_t value_len;
 } cx_label;
+
+/**
+ * Id of a series: an engine remembers what it knows of a series by it. It stays valid as long as the block exists.
+ */
+typedef struct cx_series_id {
+    /**
+     * Id of the block.
+     */
+    struct cx_block_id block;
+    /**
+     * Position of the series in the block: from 0 to its number of series, without gaps.
+     */
+    uint32_t series;
+} cx_series_id;
 
 /**
  * Comparison of a matcher: one of CX_OPERATOR_....
@@ -257,68 +313,102 @@ typedef struct cx_matcher {
 } cx_matcher;
 
 /**
- * Limits of a query. Calls accept NULL, and a struct of zeros, for none.
+ * Selected series, and limits of the work. Calls accept NULL, and a struct of zeros, for all series without limits.
  */
-typedef struct cx_limits {
+typedef struct cx_query {
     /**
-     * Maximum number of selected series, or 0 for no limit. More of them give CX_TOO_MANY_SERIES. Limits selections
-     * only: counts, names and values of labels list no series.
+     * Selectors: a series is selected if one of them matches it. NULL for all series.
      */
-    uint64_t max_series;
+    const struct cx_selector *const *selectors;
     /**
-     * Maximum time in milliseconds from the begin of the call, or 0 for no limit. Afterwards, CX_TIMEOUT.
+     * Number of `selectors`.
      */
-    uint64_t timeout_ms;
+    size_t selector_count;
+    /**
+     * Range of times, or NULL: leaves out blocks without data in it.
+     */
+    const struct cx_time_range *within;
+    /**
+     * Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
+     * to fail with the first of them.
+     */
+    const struct cx_failures *damaged;
     /**
      * Flag that cancels the query, or NULL. Once it is set, CX_CANCELLED.
      */
     const struct cx_cancel *cancel;
     /**
+     * Maximum number of selected series, or 0 for no limit. More of them give CX_TOO_MANY_SERIES. Names and values of
+     * labels are not limited. A series that two blocks have counts twice.
+     */
+    uint64_t max_series;
+    /**
      * Maximum memory of the refs of a selection in bytes, or 0 for 1 GiB. More give CX_OUT_OF_RESOURCES.
      */
     uint64_t max_memory;
-} cx_limits;
+    /**
+     * Maximum time in milliseconds from the begin of the call, or 0 for no limit. Afterwards, CX_TIMEOUT.
+     */
+    uint64_t timeout_ms;
+    /**
+     * Maximum number of names or values of labels, the first ones, or 0 for all.
+     */
+    size_t max_strings;
+} cx_query;
 
 /**
- * A half-open range of refs.
+ * Series that have equal values of the labels that were asked for.
  */
-typedef struct cx_range {
+typedef struct cx_group {
     /**
-     * First ref of the range.
+     * The labels, in the order of their names, without those that the series do not have.
      */
-    uint32_t start;
+    const struct cx_label *labels;
     /**
-     * First ref after the range.
+     * Number of labels.
      */
-    uint32_t end;
-} cx_range;
+    size_t label_count;
+    /**
+     * Number of distinct series.
+     */
+    uint64_t series_count;
+} cx_group;
 
 /**
- * Order of a cursor: one of CX_ORDER_....
+ * Order of series: one of CX_ORDER_....
  */
 typedef int32_t cx_order;
 
 /**
- * A string without a NUL at its end.
+ * A selected series. The arrays are valid until the next call with these rows; what the labels point to, as long as
+ * the blocks.
  */
-typedef struct cx_string {
+typedef struct cx_series {
     /**
-     * First byte.
+     * Ids of the series, one per block that has it.
      */
-    const char *data;
+    const struct cx_series_id *ids;
     /**
-     * Length in bytes.
+     * Number of ids; 0 after the last series.
      */
-    size_t len;
-} cx_string;
+    size_t id_count;
+    /**
+     * Labels, in the order of their names.
+     */
+    const struct cx_label *labels;
+    /**
+     * Number of labels.
+     */
+    size_t label_count;
+} cx_series;
 
 /**
  * Description of a stream of Arrow record batches. Calls accept NULL, and a struct of zeros, for all defaults.
  */
 typedef struct cx_arrow_options {
     /**
-     * Names of the labels that become columns, each under its name; a label that the block does not have becomes a
-     * column of nulls. NULL for all labels of the block.
+     * Names of the labels that become columns, each under its name; a label that no block has becomes a column of
+     * nulls. NULL for all labels of the blocks.
      */
     const struct cx_string *labels;
     /**
@@ -335,7 +425,11 @@ typedef struct cx_arrow_options {
      */
     bool without_dictionaries;
     /**
-     * Order of the series: one of CX_ORDER_....
+     * True for a column `block` with the ids of blocks.
+     */
+    bool block_ids;
+    /**
+     * Order of the series of each block: one of CX_ORDER_....
      */
     cx_order order;
     /**
@@ -360,7 +454,7 @@ typedef struct cx_arrow_options {
 
 /**
  * An argument is invalid: a null pointer, a selector that does not parse, text that is not UTF-8, two labels of one
- * name, a cursor in use by another thread.
+ * name, a reader or rows in use by another thread.
  */
 #define CX_USAGE 2
 
@@ -400,7 +494,7 @@ typedef struct cx_arrow_options {
 #define CX_OUT_OF_RESOURCES 11
 
 /**
- * A bug in this library. Please report its message. The handle may be used further, except a cursor or a resolver.
+ * A bug in this library. Please report its message. The handle may be used further, except a reader or rows.
  */
 #define CX_INTERNAL 12
 
@@ -440,7 +534,7 @@ typedef struct cx_arrow_options {
 #define CX_OPERATOR_NOT_MATCHES 3
 
 /**
- * Order of refs, which is the fastest.
+ * Order of blocks and refs, which is the fastest.
  */
 #define CX_ORDER_REFS 0
 
@@ -463,86 +557,131 @@ extern "C" {
 const char *cx_version(void);
 
 /**
- * Opens a block as a memory map.
- *
- * As long as the block or anything made from it exists, the file must not be truncated and its bytes must not change:
- * the process could end with SIGBUS, or see other bytes than it checked. Published blocks meet this contract: they are
- * only deleted or replaced by renaming. Where others may write to the file, use cx_block_read.
+ * Makes an empty list, to which queries add errors of blocks: see cx_query.
  */
-cx_status cx_block_map(const char *path, cx_checks checks, struct cx_block **block, struct cx_error *error);
+cx_status cx_failures_new(struct cx_failures **failures, struct cx_error *error);
 
 /**
- * Opens a block by reading its file into memory. The file may change or disappear afterwards.
+ * Returns the number of errors; 0 for NULL.
  */
-cx_status cx_block_read(const char *path, cx_checks checks, struct cx_block **block, struct cx_error *error);
+size_t cx_failures_count(const struct cx_failures *failures);
+
+/**
+ * Writes the error at `position` to `failure`. Returns false, and writes nothing, if it is out of range.
+ */
+bool cx_failures_get(const struct cx_failures *failures, size_t position, struct cx_error *failure);
+
+/**
+ * Frees a list that cx_failures_new made, or does nothing for NULL.
+ */
+void cx_failures_free(struct cx_failures *failures);
+
+/**
+ * Opens a block, or the live blocks of a folder, as memory maps.
+ *
+ * As long as the blocks or anything made from them exist, the files must not be truncated and their bytes must not
+ * change: the process could end with SIGBUS, or see other bytes than it checked. Published blocks meet this contract:
+ * they are only deleted or replaced by renaming. Where others may write to the files, use cx_blocks_read.
+ */
+cx_status cx_blocks_map(const char *path,
+                        const struct cx_open_options *options,
+                        struct cx_blocks **blocks,
+                        struct cx_error *error);
+
+/**
+ * Opens a block, or the live blocks of a folder, by reading files into memory. The files may change or disappear
+ * afterwards.
+ */
+cx_status cx_blocks_read(const char *path,
+                         const struct cx_open_options *options,
+                         struct cx_blocks **blocks,
+                         struct cx_error *error);
 
 /**
  * Opens a block from bytes, which are copied.
  */
-cx_status cx_block_from_bytes(const uint8_t *bytes,
-                              size_t len,
-                              cx_checks checks,
-                              struct cx_block **block,
-                              struct cx_error *error);
+cx_status cx_blocks_from_bytes(const uint8_t *bytes,
+                               size_t len,
+                               const struct cx_open_options *options,
+                               struct cx_blocks **blocks,
+                               struct cx_error *error);
 
 /**
- * Frees a block, or does nothing for NULL. What was made from it stays valid, and so do labels and strings as long as
+ * Opens the same path again, in the same way, and keeps the indexes of blocks that are still there. The old blocks
+ * stay valid: free them to release deleted files.
+ */
+cx_status cx_blocks_refresh(const struct cx_blocks *blocks, struct cx_blocks **fresh, struct cx_error *error);
+
+/**
+ * Frees blocks, or does nothing for NULL. What was made from them stays valid, and so do labels and strings as long as
  * one of these handles exists.
  */
-void cx_block_free(struct cx_block *block);
+void cx_blocks_free(struct cx_blocks *blocks);
 
 /**
- * Checks every rule of the format: takes about as long as reading all labels.
+ * Returns the number of blocks; 0 for NULL.
  */
-cx_status cx_block_verify(const struct cx_block *block, struct cx_error *error);
+size_t cx_blocks_count(const struct cx_blocks *blocks);
 
 /**
- * Writes the id of a block as text, with a NUL at its end, to a buffer with room for `capacity` bytes; CX_BLOCK_ID_LEN
- * are needed. Blocks with equal ids have equal content.
+ * Writes facts about the block at `position`. Blocks without a time range come first, the others by start time.
  */
-cx_status cx_block_id(const struct cx_block *block, char *id, size_t capacity, struct cx_error *error);
+cx_status cx_blocks_info(const struct cx_blocks *blocks,
+                         size_t position,
+                         struct cx_block_info *info,
+                         struct cx_error *error);
 
 /**
- * Writes the time range of a block, and if it is known. An unknown one is written as 0 to 0.
+ * Returns the errors of files that are not valid blocks, if these were skipped; NULL for NULL. They belong to the
+ * blocks.
  */
-cx_status cx_block_time_range(const struct cx_block *block,
-                              struct cx_time_range *range,
-                              bool *is_known,
-                              struct cx_error *error);
+const struct cx_failures *cx_blocks_damaged(const struct cx_blocks *blocks);
 
 /**
- * Writes the number of series of a block. Refs are the numbers below it.
+ * Checks every rule of the format in all blocks: takes about as long as reading all labels.
  */
-cx_status cx_block_series_count(const struct cx_block *block, uint32_t *count, struct cx_error *error);
+cx_status cx_blocks_verify(const struct cx_blocks *blocks, struct cx_error *error);
 
 /**
- * Writes the labels of a series, in the order of their names, to a buffer with room for `capacity` labels, and their
- * number to `count`. The number is 0 if the block does not have the series: each series has a label.
+ * Finds the series with exactly these labels, and writes its ids, one per block that has it, to a buffer with room for
+ * `capacity` ids, and their number to `count`; 0 if no block has it. This is not a matcher: see cx_query_series.
  *
- * If there are more than `capacity` labels, returns CX_TOO_SMALL: `count` is the capacity that is needed, and the
- * content of the buffer is unspecified. A buffer for CX_MAX_LABELS is never too small.
- *
- * Allocates nothing. For many series, cx_resolver_labels and cx_cursor_next are faster.
- */
-cx_status cx_block_labels(const struct cx_block *block,
-                          uint32_t series,
-                          struct cx_label *labels,
-                          size_t capacity,
-                          size_t *count,
-                          struct cx_error *error);
-
-/**
- * Writes the ref of the series with exactly these labels, or CX_NO_SERIES if the block does not have it. This is not a
- * matcher: see cx_block_select.
+ * If there are more than `capacity` ids, returns CX_TOO_SMALL: `count` is the capacity that is needed. That of
+ * cx_blocks_count is never too small.
  *
  * Labels may come in any order, and those with an empty value are ignored. Searches are two to four times faster after
- * the first query of the block with a selector.
+ * the first query of the blocks.
  */
-cx_status cx_block_find(const struct cx_block *block,
-                        const struct cx_label *labels,
-                        size_t label_count,
-                        uint32_t *series,
-                        struct cx_error *error);
+cx_status cx_blocks_find(const struct cx_blocks *blocks,
+                         const struct cx_label *labels,
+                         size_t label_count,
+                         struct cx_series_id *ids,
+                         size_t capacity,
+                         size_t *count,
+                         struct cx_error *error);
+
+/**
+ * Makes a reader. It takes 40 KiB: read series in the order of their ids.
+ */
+cx_status cx_reader_new(const struct cx_blocks *blocks, struct cx_reader **reader, struct cx_error *error);
+
+/**
+ * Writes the address and the number of the labels of a series, in the order of their names. If no block has the
+ * series, these are NULL and 0. The array is valid until the next call with this reader; what the labels point to, as
+ * long as the blocks.
+ *
+ * Allocates only when a series is of another block, or has more labels, than each one before.
+ */
+cx_status cx_reader_labels(const struct cx_reader *reader,
+                           struct cx_series_id id,
+                           const struct cx_label **labels,
+                           size_t *count,
+                           struct cx_error *error);
+
+/**
+ * Frees a reader, or does nothing for NULL.
+ */
+void cx_reader_free(struct cx_reader *reader);
 
 /**
  * Parses a PromQL selector, such as `up{job="api",pod=~"web-.*"}`.
@@ -565,6 +704,32 @@ cx_status cx_selector_new(const struct cx_matcher *matchers,
 void cx_selector_free(struct cx_selector *selector);
 
 /**
+ * Counts the series of a query. A series that several blocks have counts once.
+ */
+cx_status cx_query_count(const struct cx_blocks *blocks,
+                         const struct cx_query *query,
+                         uint64_t *count,
+                         struct cx_error *error);
+
+/**
+ * Lists the names of the labels of the series of a query.
+ */
+cx_status cx_query_label_names(const struct cx_blocks *blocks,
+                               const struct cx_query *query,
+                               struct cx_strings **names,
+                               struct cx_error *error);
+
+/**
+ * Lists the values that a label has in the series of a query.
+ */
+cx_status cx_query_label_values(const struct cx_blocks *blocks,
+                                const struct cx_query *query,
+                                const char *name,
+                                size_t name_len,
+                                struct cx_strings **values,
+                                struct cx_error *error);
+
+/**
  * Makes a flag that is not set.
  */
 cx_status cx_cancel_new(struct cx_cancel **cancel, struct cx_error *error);
@@ -575,134 +740,77 @@ cx_status cx_cancel_new(struct cx_cancel **cancel, struct cx_error *error);
 void cx_cancel_set(const struct cx_cancel *cancel);
 
 /**
- * Frees a flag, or does nothing for NULL. No query may use it any more, except by a cursor, which keeps it.
+ * Frees a flag, or does nothing for NULL. No query may use it any more, except rows, which keep it.
  */
 void cx_cancel_free(struct cx_cancel *cancel);
 
 /**
- * Selects the series that satisfy all matchers; all series if `selector` is NULL.
+ * Counts the series of a query by the values of some labels, or of all others if `without` is true, as
+ * `count by (namespace) (...)` of PromQL does. PromQL's `without` also drops `__name__`: name it, too.
  */
-cx_status cx_block_select(const struct cx_block *block,
-                          const struct cx_selector *selector,
-                          const struct cx_limits *limits,
-                          struct cx_selection **selection,
+cx_status cx_query_group(const struct cx_blocks *blocks,
+                         const struct cx_query *query,
+                         const struct cx_string *names,
+                         size_t name_count,
+                         bool without,
+                         struct cx_groups **groups,
+                         struct cx_error *error);
+
+/**
+ * Returns the number of groups; 0 for NULL.
+ */
+size_t cx_groups_count(const struct cx_groups *groups);
+
+/**
+ * Returns the groups, as many as cx_groups_count says; NULL for none, and for NULL. They are valid until the groups
+ * are freed.
+ */
+const struct cx_group *cx_groups_items(const struct cx_groups *groups);
+
+/**
+ * Frees groups, or does nothing for NULL.
+ */
+void cx_groups_free(struct cx_groups *groups);
+
+/**
+ * Selects the series of a query. The limits of the query hold until the series are found; for CX_ORDER_LABELS, until
+ * all are sorted.
+ */
+cx_status cx_query_series(const struct cx_blocks *blocks,
+                          const struct cx_query *query,
+                          cx_order order,
+                          struct cx_rows **rows,
                           struct cx_error *error);
 
 /**
- * Writes the number of series that satisfy all matchers, without listing them; of all series if `selector` is NULL.
+ * Steps to the next series, and writes it. After the last one, it has no ids. After an error of one series, the next
+ * call continues behind it.
  */
-cx_status cx_block_count(const struct cx_block *block,
-                         const struct cx_selector *selector,
-                         const struct cx_limits *limits,
-                         uint64_t *count,
-                         struct cx_error *error);
+cx_status cx_rows_next(const struct cx_rows *rows, struct cx_series *series, struct cx_error *error);
 
 /**
- * Lists the names of the labels of the series that satisfy all matchers; of all series if `selector` is NULL.
+ * Steps to the next series, and writes it without its labels: for callers that need its ids only.
  */
-cx_status cx_block_label_names(const struct cx_block *block,
-                               const struct cx_selector *selector,
-                               const struct cx_limits *limits,
-                               struct cx_strings **names,
-                               struct cx_error *error);
+cx_status cx_rows_next_ids(const struct cx_rows *rows, struct cx_series *series, struct cx_error *error);
 
 /**
- * Lists the values that a label has in the series that satisfy all matchers, in all series if `selector` is NULL: the
- * first `max_values` of them, or all if it is 0.
+ * Frees rows, or does nothing for NULL.
  */
-cx_status cx_block_label_values(const struct cx_block *block,
-                                const char *name,
-                                size_t name_len,
-                                const struct cx_selector *selector,
-                                size_t max_values,
-                                const struct cx_limits *limits,
-                                struct cx_strings **values,
-                                struct cx_error *error);
+void cx_rows_free(struct cx_rows *rows);
 
 /**
- * Returns the number of selected series; 0 for NULL.
- */
-uint32_t cx_selection_count(const struct cx_selection *selection);
-
-/**
- * Returns true if a series is selected. Costs a binary search.
- */
-bool cx_selection_contains(const struct cx_selection *selection, uint32_t series);
-
-/**
- * Returns the number of ranges of refs; 0 for NULL.
- */
-size_t cx_selection_range_count(const struct cx_selection *selection);
-
-/**
- * Returns the ranges of refs, in order and with gaps between them, as many as cx_selection_range_count says; NULL for
- * none, and for NULL. They are valid until the selection is freed.
- */
-const struct cx_range *cx_selection_ranges(const struct cx_selection *selection);
-
-/**
- * Writes the selected refs from `first` on, in order, to a buffer with room for `capacity` refs, and their number to
- * `count`. To read all in chunks, begin with 0, and go on with the last ref plus 1, until the count is 0.
- */
-cx_status cx_selection_refs(const struct cx_selection *selection,
-                            uint32_t first,
-                            uint32_t *refs,
-                            size_t capacity,
-                            size_t *count,
-                            struct cx_error *error);
-
-/**
- * Frees a selection, or does nothing for NULL. Its cursors stay valid.
- */
-void cx_selection_free(struct cx_selection *selection);
-
-/**
- * Makes a cursor over the series of a selection. The limits hold for the sorting of CX_ORDER_LABELS, until its end.
- */
-cx_status cx_selection_cursor(const struct cx_selection *selection,
-                              cx_order order,
-                              const struct cx_limits *limits,
-                              struct cx_cursor **cursor,
-                              struct cx_error *error);
-
-/**
- * Steps to the next series, and writes its ref, and the address and the number of its labels, in the order of their
- * names. After the last series, writes CX_NO_SERIES and no labels.
+ * Makes a stream of Arrow record batches of the series of a query, block by block: a column `series_ref`, with an
+ * underscore before it if a label has this name, and a column per label, or one map of all. Strings are those of the
+ * blocks, without copies.
  *
- * The array is valid until the next call with this cursor; what the labels point to, as long as the block. After an
- * error of one series, the next call continues behind it. `labels` and `count` may both be NULL, to read refs only.
+ * The consumer releases the stream, and each schema and array that it takes from it, as the Arrow C stream interface
+ * says. They keep the blocks open. If the call fails, `stream` is marked as released.
  */
-cx_status cx_cursor_next(const struct cx_cursor *cursor,
-                         uint32_t *series,
-                         const struct cx_label **labels,
-                         size_t *count,
-                         struct cx_error *error);
-
-/**
- * Frees a cursor, or does nothing for NULL.
- */
-void cx_cursor_free(struct cx_cursor *cursor);
-
-/**
- * Makes a resolver. It takes about 190 KiB and caches what neighbours share: read series in the order of their refs.
- */
-cx_status cx_resolver_new(const struct cx_block *block, struct cx_resolver **resolver, struct cx_error *error);
-
-/**
- * Writes the address and the number of the labels of a series, in the order of their names. If the block does not have
- * the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point
- * to, as long as the block.
- */
-cx_status cx_resolver_labels(const struct cx_resolver *resolver,
-                             uint32_t series,
-                             const struct cx_label **labels,
-                             size_t *count,
-                             struct cx_error *error);
-
-/**
- * Frees a resolver, or does nothing for NULL.
- */
-void cx_resolver_free(struct cx_resolver *resolver);
+cx_status cx_query_arrow_stream(const struct cx_blocks *blocks,
+                                const struct cx_query *query,
+                                const struct cx_arrow_options *options,
+                                struct ArrowArrayStream *stream,
+                                struct cx_error *error);
 
 /**
  * Returns the number of strings; 0 for NULL.
@@ -716,138 +824,9 @@ size_t cx_strings_count(const struct cx_strings *strings);
 const struct cx_string *cx_strings_items(const struct cx_strings *strings);
 
 /**
- * Returns the errors of damaged blocks, whose strings are missing. Strings of a single block have none.
- */
-const struct cx_failures *cx_strings_failures(const struct cx_strings *strings);
-
-/**
  * Frees a list, or does nothing for NULL.
  */
 void cx_strings_free(struct cx_strings *strings);
-
-/**
- * Opens the blocks of a folder as memory maps. The contract of cx_block_map holds for each of them.
- *
- * A file that is not a valid block is not an error, but listed by cx_set_unreadable.
- */
-cx_status cx_set_map(const char *folder, cx_checks checks, struct cx_set **set, struct cx_error *error);
-
-/**
- * Opens the blocks of a folder by reading them into memory.
- *
- * A file that is not a valid block is not an error, but listed by cx_set_unreadable.
- */
-cx_status cx_set_read(const char *folder, cx_checks checks, struct cx_set **set, struct cx_error *error);
-
-/**
- * Frees a set, or does nothing for NULL. Its blocks become invalid; what was made from them stays valid.
- */
-void cx_set_free(struct cx_set *set);
-
-/**
- * Returns the number of blocks; 0 for NULL.
- */
-size_t cx_set_block_count(const struct cx_set *set);
-
-/**
- * Returns the block at `position`, or NULL if it is out of range. It belongs to the set: do not free it.
- *
- * Blocks without a time range come first, the others by start time.
- */
-const struct cx_block *cx_set_block(const struct cx_set *set, size_t position);
-
-/**
- * Returns the errors of files that cannot be opened as blocks; NULL for NULL. They belong to the set.
- */
-const struct cx_failures *cx_set_unreadable(const struct cx_set *set);
-
-/**
- * Lists the names of the labels of the series of all blocks that satisfy all matchers; of all series if `selector` is
- * NULL. `within` leaves out blocks without data in a range of times, or is NULL.
- */
-cx_status cx_set_label_names(const struct cx_set *set,
-                             const struct cx_selector *selector,
-                             const struct cx_time_range *within,
-                             const struct cx_limits *limits,
-                             struct cx_strings **names,
-                             struct cx_error *error);
-
-/**
- * Lists the values that a label has in the series of all blocks that satisfy all matchers; in all series if `selector`
- * is NULL: the first `max_values` of them, or all if it is 0. `within` leaves out blocks without data in a range of
- * times, or is NULL.
- */
-cx_status cx_set_label_values(const struct cx_set *set,
-                              const char *name,
-                              size_t name_len,
-                              const struct cx_selector *selector,
-                              const struct cx_time_range *within,
-                              size_t max_values,
-                              const struct cx_limits *limits,
-                              struct cx_strings **values,
-                              struct cx_error *error);
-
-/**
- * Selects the series of all blocks that satisfy all matchers; all series if `selector` is NULL. `within` leaves out
- * blocks without data in a range of times, or is NULL. Blocks are queried on all processors.
- *
- * A damaged block is not an error, but listed by cx_set_selection_failures. A series that several blocks have is
- * selected in each of them.
- */
-cx_status cx_set_select(const struct cx_set *set,
-                        const struct cx_selector *selector,
-                        const struct cx_time_range *within,
-                        const struct cx_limits *limits,
-                        struct cx_set_selection **selection,
-                        struct cx_error *error);
-
-/**
- * Returns the number of selected series of all blocks; 0 for NULL. A series that several blocks have counts in each.
- */
-uint64_t cx_set_selection_count(const struct cx_set_selection *selection);
-
-/**
- * Returns the number of blocks with selected series; 0 for NULL.
- */
-size_t cx_set_selection_part_count(const struct cx_set_selection *selection);
-
-/**
- * Returns the selected series of one block, and writes the position of the block for cx_set_block. `part` counts the
- * blocks with selected series. Returns NULL if it is out of range. The result belongs to `selection`: do not free it.
- */
-const struct cx_selection *cx_set_selection_part(const struct cx_set_selection *selection, size_t part, size_t *block);
-
-/**
- * Returns the errors of damaged blocks, whose series are missing; NULL for NULL. They belong to `selection`.
- */
-const struct cx_failures *cx_set_selection_failures(const struct cx_set_selection *selection);
-
-/**
- * Frees a selection, or does nothing for NULL.
- */
-void cx_set_selection_free(struct cx_set_selection *selection);
-
-/**
- * Returns the number of errors; 0 for NULL.
- */
-size_t cx_failures_count(const struct cx_failures *failures);
-
-/**
- * Writes the error at `position` to `failure`. Returns false, and writes nothing, if it is out of range.
- */
-bool cx_failures_get(const struct cx_failures *failures, size_t position, struct cx_error *failure);
-
-/**
- * Makes a stream of Arrow record batches of a selection: a column `series_ref`, with an underscore before it if a
- * label has this name, and a column per label, or one map of all. Strings are those of the block, without copies.
- *
- * The consumer releases the stream, and each schema and array that it takes from it, as the Arrow C stream interface
- * says. They keep the block open. If the call fails, `stream` is marked as released.
- */
-cx_status cx_selection_arrow_stream(const struct cx_selection *selection,
-                                    const struct cx_arrow_options *options,
-                                    struct ArrowArrayStream *stream,
-                                    struct cx_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,12 +1,11 @@
 //! [`CxError`]: code and message of a failed call, and the guard around every call.
 
 use std::any::Any;
-use std::error::Error;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::status::{CX_INTERNAL, CX_OK, CX_USAGE, CxStatus, HasStatus};
+use crate::status::{CX_INTERNAL, CX_OK, CX_USAGE, CxStatus, status};
 
 /// Bytes of a message, with the NUL at its end.
 pub const CX_ERROR_MESSAGE_LEN: usize = 1020;
@@ -48,22 +47,6 @@ impl Failure {
         Self::new(CX_USAGE, message)
     }
 
-    /// Returns an error with the messages of its causes.
-    pub(crate) fn from_error(error: &(impl HasStatus + 'static)) -> Self {
-        let mut message = error.to_string();
-        let mut cause: Option<&(dyn Error + 'static)> = error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            // Some messages already contain that of their source.
-            if !message.ends_with(&text) {
-                message.push_str(": ");
-                message.push_str(&text);
-            }
-            cause = error.source();
-        }
-        Self::new(error.status(), message)
-    }
-
     /// Returns the error of a panic.
     fn panicked(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(|s| &**s));
@@ -83,9 +66,15 @@ impl Failure {
     }
 }
 
-impl<E: HasStatus + 'static> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::from_error(&error)
+impl From<&blocks::Error> for Failure {
+    fn from(error: &blocks::Error) -> Self {
+        Self::new(status(error.kind()), error.to_string())
+    }
+}
+
+impl From<blocks::Error> for Failure {
+    fn from(error: blocks::Error) -> Self {
+        Self::from(&error)
     }
 }
 

@@ -1,22 +1,34 @@
-//! Labels and strings as pointers and lengths.
+//! Labels and strings as pointers and lengths, and ids.
 
 use std::ffi::c_char;
 use std::ptr;
 
-use chronoxide_reader::Label;
+use blocks::{BlockId, Label, SeriesId};
 
 use crate::error::Failure;
 use crate::pointer;
 
-/// Maximum number of labels of a series: a buffer of this capacity is never too small.
-pub const CX_MAX_LABELS: usize = 1023;
+/// Id of a block.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CxBlockId {
+    /// The id as it stands in the header of the block: its order is that of the bytes.
+    pub bytes: [u8; 16],
+}
 
-/// Ref of no series: the result of a search that found none, and the end of a cursor.
-pub const CX_NO_SERIES: u32 = u32::MAX;
+/// Id of a series: an engine remembers what it knows of a series by it. It stays valid as long as the block exists.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CxSeriesId {
+    /// Id of the block.
+    pub block: CxBlockId,
+    /// Position of the series in the block: from 0 to its number of series, without gaps.
+    pub series: u32,
+}
 
 /// A label. Names and values have no NUL at their end.
 ///
-/// Labels that a call returns point into the block: they are valid until its last handle is freed.
+/// Labels that a call returns point into a block: they are valid until the last handle of its blocks is freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CxLabel {
@@ -57,15 +69,15 @@ impl From<Label<'_>> for CxLabel {
     }
 }
 
-impl From<&[u8]> for CxString {
-    fn from(string: &[u8]) -> Self {
+impl From<&str> for CxString {
+    fn from(string: &str) -> Self {
         Self { data: first_byte(string), len: string.len() }
     }
 }
 
 /// Returns the address of a string. An empty slice can be at address 1, on which Go's runtime panics.
 #[inline]
-fn first_byte(string: &[u8]) -> *const c_char {
+fn first_byte(string: &str) -> *const c_char {
     if string.is_empty() { c"".as_ptr() } else { string.as_ptr().cast() }
 }
 
@@ -75,27 +87,57 @@ pub(crate) fn first_element<T>(array: &[T]) -> *const T {
     if array.is_empty() { ptr::null() } else { array.as_ptr() }
 }
 
-/// Names and values of labels.
-pub(crate) type Pairs<'a> = Vec<(&'a [u8], &'a [u8])>;
+impl From<BlockId> for CxBlockId {
+    fn from(id: BlockId) -> Self {
+        Self { bytes: id.0 }
+    }
+}
+
+impl From<SeriesId> for CxSeriesId {
+    #[inline]
+    fn from(SeriesId { block, series }: SeriesId) -> Self {
+        Self { block: block.into(), series }
+    }
+}
+
+impl From<CxSeriesId> for SeriesId {
+    #[inline]
+    fn from(CxSeriesId { block, series }: CxSeriesId) -> Self {
+        Self { block: BlockId(block.bytes), series }
+    }
+}
 
 impl CxLabel {
     /// Returns names and values of labels that the caller made.
     ///
     /// # Safety
     /// `labels` is null or points to `count` labels, and each points to its bytes; nothing changes them during `'a`.
-    pub(crate) unsafe fn pairs<'a>(labels: *const Self, count: usize) -> Result<Pairs<'a>, Failure> {
+    pub(crate) unsafe fn pairs<'a>(labels: *const Self, count: usize) -> Result<Vec<(&'a str, &'a str)>, Failure> {
         // SAFETY: this function's contract.
         let labels = unsafe { pointer::array(labels, count, "labels") }?;
         let pair = |label: &Self| {
             // SAFETY: this function's contract.
             unsafe {
                 Ok((
-                    pointer::bytes(label.name, label.name_len, "label name")?,
-                    pointer::bytes(label.value, label.value_len, "label value")?,
+                    pointer::text(label.name, label.name_len, "label name")?,
+                    pointer::text(label.value, label.value_len, "label value")?,
                 ))
             }
         };
         labels.iter().map(pair).collect()
+    }
+}
+
+impl CxString {
+    /// Returns texts of the caller.
+    ///
+    /// # Safety
+    /// As [`CxLabel::pairs`].
+    pub(crate) unsafe fn texts<'a>(strings: *const Self, count: usize, name: &str) -> Result<Vec<&'a str>, Failure> {
+        // SAFETY: this function's contract.
+        let strings = unsafe { pointer::array(strings, count, name) }?;
+        // SAFETY: this function's contract.
+        strings.iter().map(|string| unsafe { pointer::text(string.data, string.len, name) }).collect()
     }
 }
 
@@ -105,9 +147,9 @@ mod tests {
 
     #[test]
     fn empty_strings_and_arrays_have_no_invented_address() {
-        let empty = CxString::from(&[][..]);
+        let empty = CxString::from("");
         assert!(empty.len == 0 && empty.data.addr() >= 4096, "{empty:?}");
-        let label = CxLabel::from(Label { name: b"a", value: b"" });
+        let label = CxLabel::from(Label { name: "a", value: "" });
         assert!(label.name_len == 1 && label.value_len == 0 && label.value.addr() >= 4096, "{label:?}");
         assert!(first_element::<u32>(&[]).is_null());
         let numbers = [1, 2];

@@ -4,20 +4,23 @@
 //! that of the header, and speaks of C. `README.md` says how to build, link and call them.
 //!
 //! ```text
-//! cx_block_map --> cx_block --cx_block_labels--> labels of a ref, in the caller's buffer
-//!                     |-----cx_block_find------> ref of labels
-//!                     |-----cx_block_select----> cx_selection --cx_selection_cursor--> cx_cursor: refs and labels
-//!                     |                               `--cx_selection_arrow_stream--> ArrowArrayStream
-//! cx_set_map ----> cx_set --cx_set_select------> cx_set_selection: one cx_selection per block
+//! cx_blocks_map --> cx_blocks --cx_blocks_find---------> ids of labels
+//!                      |-----cx_reader_new-------------> cx_reader: labels of ids
+//!                      |-----cx_query_series-----------> cx_rows: ids and labels of selected series
+//!                      |-----cx_query_count, _group, _label_names, _label_values
+//!                      `-----cx_query_arrow_stream-----> ArrowArrayStream
 //! ```
+//!
+//! It is the crate `chronoxide` in C, with its types: each call checks its arguments, asks that crate, and writes what
+//! it says.
 //!
 //! # Contract of the callers
 //!
 //! Rust cannot check it; the header states it at its top. Each pointer is null or valid for its type and direction,
 //! each handle came from this library and was not freed, and what a call writes to is used by nothing else meanwhile.
-//! References among the parameters, such as `Option<&CxBlock>`, rest on it, and so does every unsafe block of this
-//! crate. Null pointers, lengths that no object can have, text that is not UTF-8, unknown constants, and a cursor that
-//! two threads use at once are detected.
+//! References among the parameters, such as `Option<&CxBlocks>`, rest on it, and so does every unsafe block of this
+//! crate. Null pointers, lengths that no object can have, text that is not UTF-8, unknown constants, and a reader or
+//! rows that two threads use at once are detected.
 //!
 //! # Panics
 //!
@@ -28,21 +31,17 @@
 //! |---|---|
 //! | `status` | status codes, and the code of each error |
 //! | `error` | [`CxError`](error::CxError), and the guard that stops panics |
-//! | `pointer` | arguments of C as slices and text (unsafe) |
-//! | `label` | labels and strings as pointers and lengths |
-//! | `opened` | a block, its view and its index in one shared object |
-//! | `block` | open, verify, count, resolve, find |
+//! | `failures` | errors of single blocks, beside a result |
+//! | `pointer` | arguments of C as slices and text, handles (unsafe) |
+//! | `label` | labels, strings and ids |
+//! | `blocks` | open, refresh, describe, verify, find |
+//! | `reader` | labels of many series, by their ids |
 //! | `selector` | selectors: from text, or from matchers |
-//! | `limits` | limits of queries, and cancellation |
-//! | `query` | selection, count, names and values of labels in a block |
-//! | `selection` | selected refs |
+//! | `query` | queries of the caller; counts, names and values of labels |
+//! | `groups` | numbers of series by label |
+//! | `rows` | selected series with their labels, one by one |
+//! | `arrow` | selected series as streams of Arrow record batches |
 //! | `strings` | lists of strings |
-//! | `resolver` | labels of many series, with a cache |
-//! | `cursor` | labels of a selection, series by series |
-//! | `set` | folders of blocks |
-//! | `set_selection` | selected series of several blocks |
-//! | `arrow` | selections as streams of Arrow record batches |
-//! | `failures` | errors of single blocks of a folder |
 //! | `version` | version of the library |
 #![cfg_attr(
     not(test),
@@ -52,20 +51,16 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod arrow;
-pub mod block;
-pub mod cursor;
+pub mod blocks;
 pub mod error;
 pub mod failures;
+pub mod groups;
 pub mod label;
-pub mod limits;
-mod opened;
 mod pointer;
 pub mod query;
-pub mod resolver;
-pub mod selection;
+pub mod reader;
+pub mod rows;
 pub mod selector;
-pub mod set;
-pub mod set_selection;
 pub mod status;
 pub mod strings;
 pub mod version;
@@ -82,15 +77,13 @@ mod tests {
     #[test]
     fn threads_may_share_every_handle() {
         let sizes = [
-            may_be_shared::<block::CxBlock>(),
-            may_be_shared::<cursor::CxCursor>(),
+            may_be_shared::<blocks::CxBlocks>(),
             may_be_shared::<failures::CxFailures>(),
-            may_be_shared::<limits::CxCancel>(),
-            may_be_shared::<resolver::CxResolver>(),
-            may_be_shared::<selection::CxSelection>(),
+            may_be_shared::<groups::CxGroups>(),
+            may_be_shared::<query::CxCancel>(),
+            may_be_shared::<reader::CxReader>(),
+            may_be_shared::<rows::CxRows>(),
             may_be_shared::<selector::CxSelector>(),
-            may_be_shared::<set::CxSet>(),
-            may_be_shared::<set_selection::CxSetSelection>(),
             may_be_shared::<strings::CxStrings>(),
         ];
         // `Box` gives handles of size 0 an address that is not of the allocator.

@@ -1,4 +1,4 @@
-//! Arguments of C as slices and text.
+//! Arguments of C as slices and text, and handles.
 //!
 //! The `unsafe` functions of this crate rest on the contract of the callers (see the crate's documentation). This
 //! module checks what can be checked: null pointers, lengths, alignment and UTF-8.
@@ -6,9 +6,33 @@
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
-use std::slice;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::{ptr, slice};
 
 use crate::error::Failure;
+use crate::status::CX_INTERNAL;
+
+/// Writes a new handle to the caller's pointer, or NULL if it cannot be made.
+pub(crate) fn give<T>(
+    out: Option<&mut MaybeUninit<*mut T>>,
+    name: &str,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    let out = required(out, name)?;
+    out.write(ptr::null_mut());
+    out.write(Box::into_raw(Box::new(make()?)));
+    Ok(())
+}
+
+/// Locks the state of a handle that one thread at a time may use.
+pub(crate) fn lock<'a, T>(state: &'a Mutex<T>, name: &str) -> Result<MutexGuard<'a, T>, Failure> {
+    state.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Failure::usage(format!("{name} is in use by another thread: make one per thread")),
+        TryLockError::Poisoned(_) => {
+            Failure::new(CX_INTERNAL, format!("{name} cannot be used after an internal error: free it"))
+        }
+    })
+}
 
 /// Returns an argument that must not be null.
 pub(crate) fn required<T>(argument: Option<T>, name: &str) -> Result<T, Failure> {
@@ -66,22 +90,13 @@ pub(crate) unsafe fn buffer<'a, T>(
     Ok(unsafe { slice::from_raw_parts_mut(pointer.cast(), len) })
 }
 
-/// Returns bytes of the caller.
-///
-/// # Safety
-/// As [`array`].
-pub(crate) unsafe fn bytes<'a>(pointer: *const c_char, len: usize, name: &str) -> Result<&'a [u8], Failure> {
-    // SAFETY: the same contract; `c_char` and `u8` have one layout.
-    unsafe { array(pointer.cast(), len, name) }
-}
-
 /// Returns text of the caller.
 ///
 /// # Safety
 /// As [`array`].
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, len: usize, name: &str) -> Result<&'a str, Failure> {
-    // SAFETY: the same contract.
-    let bytes = unsafe { bytes(pointer, len, name) }?;
+    // SAFETY: the same contract; `c_char` and `u8` have one layout.
+    let bytes = unsafe { array(pointer.cast::<u8>(), len, name) }?;
     std::str::from_utf8(bytes).map_err(|error| Failure::usage(format!("{name}: {error}")))
 }
 
@@ -104,8 +119,6 @@ pub(crate) unsafe fn path(pointer: *const c_char, name: &str) -> Result<PathBuf,
 
 #[cfg(test)]
 mod tests {
-    use std::ptr;
-
     use super::*;
 
     #[test]

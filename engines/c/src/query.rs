@@ -1,118 +1,198 @@
-//! Queries of one block.
+//! Queries of the caller; counts, names and values of labels.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use chronoxide_reader::View;
-use chronoxide_select::SelectError;
+use blocks::{Blocks, Error, Query, Selector};
 
-use crate::block::CxBlock;
-use crate::error::{CxError, guard};
+use crate::blocks::{CxBlocks, CxTimeRange};
+use crate::error::{CxError, Failure, guard, guard_value};
 use crate::failures::CxFailures;
-use crate::limits::{CxLimits, flag, limits};
-use crate::opened::give;
-use crate::pointer::{self, required};
-use crate::selection::CxSelection;
-use crate::selector::{CxSelector, matchers};
+use crate::pointer::{self, give, required};
+use crate::selector::CxSelector;
 use crate::status::CxStatus;
-use crate::strings::{CxStrings, Source};
+use crate::strings::CxStrings;
 
-/// Selects the series that satisfy all matchers; all series if `selector` is NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn cx_block_select(
-    block: Option<&CxBlock>,
-    selector: Option<&CxSelector>,
-    limits: Option<&CxLimits<'_>>,
-    selection: Option<&mut MaybeUninit<*mut CxSelection>>,
-    error: Option<&mut MaybeUninit<CxError>>,
-) -> CxStatus {
-    guard(error, || {
-        give(selection, "selection", || {
-            let cell = &required(block, "block")?.cell;
-            let flag = flag(limits);
-            let limits = self::limits(limits, flag.as_deref());
-            let selected = cell.open().search(limits, |searcher| searcher.select(matchers(selector)))?;
-            Ok(CxSelection::new(Arc::clone(cell), selected))
-        })
-    })
+/// Selected series, and limits of the work. Calls accept NULL, and a struct of zeros, for all series without limits.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CxQuery<'a> {
+    /// Selectors: a series is selected if one of them matches it. NULL for all series.
+    pub selectors: *const Option<&'a CxSelector>,
+    /// Number of `selectors`.
+    pub selector_count: usize,
+    /// Range of times, or NULL: leaves out blocks without data in it.
+    pub within: Option<&'a CxTimeRange>,
+    /// Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
+    /// to fail with the first of them.
+    pub damaged: Option<&'a CxFailures>,
+    /// Flag that cancels the query, or NULL. Once it is set, CX_CANCELLED.
+    pub cancel: Option<&'a CxCancel>,
+    /// Maximum number of selected series, or 0 for no limit. More of them give CX_TOO_MANY_SERIES. Names and values of
+    /// labels are not limited. A series that two blocks have counts twice.
+    pub max_series: u64,
+    /// Maximum memory of the refs of a selection in bytes, or 0 for 1 GiB. More give CX_OUT_OF_RESOURCES.
+    pub max_memory: u64,
+    /// Maximum time in milliseconds from the begin of the call, or 0 for no limit. Afterwards, CX_TIMEOUT.
+    pub timeout_ms: u64,
+    /// Maximum number of names or values of labels, the first ones, or 0 for all.
+    pub max_strings: usize,
 }
 
-/// Writes the number of series that satisfy all matchers, without listing them; of all series if `selector` is NULL.
+/// A flag that one thread sets to cancel the queries of others.
+pub struct CxCancel {
+    flag: Arc<AtomicBool>,
+}
+
+impl CxQuery<'_> {
+    /// Adds time range and limits to a query.
+    fn limit<'b>(&self, mut query: Query<'b>) -> Query<'b> {
+        if let Some(&CxTimeRange { start, end }) = self.within {
+            query = query.between(start, end);
+        }
+        if self.max_series > 0 {
+            query = query.max_series(self.max_series);
+        }
+        if self.max_memory > 0 {
+            query = query.max_memory(self.max_memory);
+        }
+        if self.timeout_ms > 0 {
+            query = query.timeout(Duration::from_millis(self.timeout_ms));
+        }
+        if self.max_strings > 0 {
+            query = query.max_strings(self.max_strings);
+        }
+        query
+    }
+}
+
+/// Owner of all that the query of a call borrows.
+pub(crate) struct Asked {
+    blocks: Blocks,
+    /// Shared: what outlives a call must not borrow it.
+    flag: Option<Arc<AtomicBool>>,
+    damaged: Mutex<Vec<Error>>,
+}
+
+impl Asked {
+    pub(crate) fn new(blocks: Option<&CxBlocks>, query: Option<&CxQuery<'_>>) -> Result<Self, Failure> {
+        let flag = query.and_then(|query| query.cancel).map(|cancel| Arc::clone(&cancel.flag));
+        Ok(Self { blocks: required(blocks, "blocks")?.blocks.clone(), flag, damaged: Mutex::default() })
+    }
+
+    /// Returns the query of the caller, or one of all series.
+    ///
+    /// # Safety
+    /// `selectors` points to as many selectors as it says.
+    pub(crate) unsafe fn query(&self, query: Option<&CxQuery<'_>>) -> Result<Query<'_>, Failure> {
+        let Some(wanted) = query else { return Ok(self.blocks.query(Selector::default())?) };
+        let selectors = match wanted.selectors.is_null() {
+            true => &[],
+            // SAFETY: this function's contract.
+            false => unsafe { pointer::array(wanted.selectors, wanted.selector_count, "selectors") }?,
+        };
+        let mut selectors = selectors.iter().map(|selector| required(*selector, "selector"));
+        let first = selectors.next().transpose()?.map_or_else(Selector::default, |first| first.selector.clone());
+        let mut query = wanted.limit(self.blocks.query(first)?);
+        for selector in selectors {
+            query = query.or(&selector?.selector)?;
+        }
+        if let Some(flag) = &self.flag {
+            query = query.cancelled_by(flag);
+        }
+        Ok(if wanted.damaged.is_some() { query.skip_damaged(&self.damaged) } else { query })
+    }
+
+    /// Passes on the errors of damaged blocks that were skipped.
+    pub(crate) fn report(&self, query: Option<&CxQuery<'_>>) {
+        if let Some(damaged) = query.and_then(|query| query.damaged) {
+            damaged.extend(self.damaged.lock().unwrap_or_else(PoisonError::into_inner).drain(..).map(Failure::from));
+        }
+    }
+}
+
+/// Counts the series of a query. A series that several blocks have counts once.
 #[unsafe(no_mangle)]
-pub extern "C" fn cx_block_count(
-    block: Option<&CxBlock>,
-    selector: Option<&CxSelector>,
-    limits: Option<&CxLimits<'_>>,
+pub unsafe extern "C" fn cx_query_count(
+    blocks: Option<&CxBlocks>,
+    query: Option<&CxQuery<'_>>,
     count: Option<&mut MaybeUninit<u64>>,
     error: Option<&mut MaybeUninit<CxError>>,
 ) -> CxStatus {
     guard(error, || {
-        let (cell, count) = (&required(block, "block")?.cell, required(count, "count")?);
-        let flag = flag(limits);
-        let limits = self::limits(limits, flag.as_deref());
-        count.write(cell.open().search(limits, |searcher| searcher.count(matchers(selector)))?);
+        let (asked, count) = (Asked::new(blocks, query)?, required(count, "count")?);
+        // SAFETY: the caller's contract.
+        count.write(unsafe { asked.query(query) }?.count()?);
+        asked.report(query);
         Ok(())
     })
 }
 
-/// Lists the names of the labels of the series that satisfy all matchers; of all series if `selector` is NULL.
+/// Lists the names of the labels of the series of a query.
 #[unsafe(no_mangle)]
-pub extern "C" fn cx_block_label_names(
-    block: Option<&CxBlock>,
-    selector: Option<&CxSelector>,
-    limits: Option<&CxLimits<'_>>,
+pub unsafe extern "C" fn cx_query_label_names(
+    blocks: Option<&CxBlocks>,
+    query: Option<&CxQuery<'_>>,
     names: Option<&mut MaybeUninit<*mut CxStrings>>,
     error: Option<&mut MaybeUninit<CxError>>,
 ) -> CxStatus {
     guard(error, || {
         give(names, "names", || {
-            let cell = &required(block, "block")?.cell;
-            let flag = flag(limits);
-            let limits = self::limits(limits, flag.as_deref());
-            let names = match matchers(selector) {
-                [] => cell.view().label_names().collect::<Result<_, _>>().map_err(|error| cell.locate(error))?,
-                matchers => cell.open().search(limits, |searcher| searcher.label_names(matchers))?,
-            };
-            Ok(CxStrings::new(names, CxFailures::none(), || Source::Block(Arc::clone(cell))))
+            let asked = Asked::new(blocks, query)?;
+            // SAFETY: the caller's contract.
+            let names = CxStrings::new(&unsafe { asked.query(query) }?.label_names()?, &asked.blocks);
+            asked.report(query);
+            Ok(names)
         })
     })
 }
 
-/// Lists the values that a label has in the series that satisfy all matchers, in all series if `selector` is NULL: the
-/// first `max_values` of them, or all if it is 0.
+/// Lists the values that a label has in the series of a query.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cx_block_label_values(
-    block: Option<&CxBlock>,
+pub unsafe extern "C" fn cx_query_label_values(
+    blocks: Option<&CxBlocks>,
+    query: Option<&CxQuery<'_>>,
     name: *const c_char,
     name_len: usize,
-    selector: Option<&CxSelector>,
-    max_values: usize,
-    limits: Option<&CxLimits<'_>>,
     values: Option<&mut MaybeUninit<*mut CxStrings>>,
     error: Option<&mut MaybeUninit<CxError>>,
 ) -> CxStatus {
     guard(error, || {
         give(values, "values", || {
-            let cell = &required(block, "block")?.cell;
+            let asked = Asked::new(blocks, query)?;
             // SAFETY: the caller's contract.
-            let name = unsafe { pointer::bytes(name, name_len, "name") }?;
-            let flag = flag(limits);
-            let limits = self::limits(limits, flag.as_deref());
-            let most = (max_values > 0).then_some(max_values);
-            let values = match matchers(selector) {
-                [] => all_values(cell.view(), name, most).map_err(|error| cell.locate(error))?,
-                matchers => cell.open().search(limits, |searcher| searcher.label_values(name, matchers, most))?,
-            };
-            Ok(CxStrings::new(values, CxFailures::none(), || Source::Block(Arc::clone(cell))))
+            let (query_, name) = unsafe { (asked.query(query)?, pointer::text(name, name_len, "name")?) };
+            let values = CxStrings::new(&query_.label_values(name)?, &asked.blocks);
+            asked.report(query);
+            Ok(values)
         })
     })
 }
 
-/// Returns the values of a label in all series: needs no index.
-fn all_values<'a>(view: &View<'a>, name: &[u8], most: Option<usize>) -> Result<Vec<&'a [u8]>, SelectError> {
-    let Some(name) = view.meta()?.policy().name_bytes(name) else { return Ok(Vec::new()) };
-    let Some(key) = view.key(&name)? else { return Ok(Vec::new()) };
-    let Some(values) = view.label_values(key)? else { return Ok(Vec::new()) };
-    Ok(values.take(most.unwrap_or(usize::MAX)).collect::<Result<_, _>>()?)
+/// Makes a flag that is not set.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_cancel_new(
+    cancel: Option<&mut MaybeUninit<*mut CxCancel>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || give(cancel, "cancel", || Ok(CxCancel { flag: Arc::default() })))
+}
+
+/// Sets a flag, from any thread. Does nothing for NULL. It cannot be unset.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_cancel_set(cancel: Option<&CxCancel>) {
+    guard_value(|| {
+        if let Some(cancel) = cancel {
+            cancel.flag.store(true, Ordering::Relaxed);
+        }
+    });
+}
+
+/// Frees a flag, or does nothing for NULL. No query may use it any more, except rows, which keep it.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_cancel_free(cancel: Option<Box<CxCancel>>) {
+    guard_value(|| drop(cancel));
 }

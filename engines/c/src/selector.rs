@@ -3,11 +3,10 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-use chronoxide_select::{Matcher, Operator, Patterns, Selector};
+use blocks::{Operator, Selector};
 
 use crate::error::{CxError, Failure, guard, guard_value};
-use crate::opened::give;
-use crate::pointer;
+use crate::pointer::{self, give};
 use crate::status::CxStatus;
 
 /// Comparison of a matcher: one of CX_OPERATOR_....
@@ -40,12 +39,7 @@ pub struct CxMatcher {
 
 /// Matchers, with compiled regular expressions. It does not change: several threads may use one handle at once.
 pub struct CxSelector {
-    matchers: Vec<Matcher>,
-}
-
-/// Returns the matchers of a selector: none, which all series satisfy, for NULL.
-pub(crate) fn matchers(selector: Option<&CxSelector>) -> &[Matcher] {
-    selector.map_or(&[], |selector| &selector.matchers)
+    pub(crate) selector: Selector,
 }
 
 /// Parses a PromQL selector, such as `up{job="api",pod=~"web-.*"}`.
@@ -62,9 +56,7 @@ pub unsafe extern "C" fn cx_selector_parse(
         give(selector, "selector", || {
             // SAFETY: the caller's contract.
             let text = unsafe { pointer::text(text, len, "selector text") }?;
-            let selector = Selector::parse_any(text);
-            let selector = selector.map_err(|error| Failure::usage(format!("invalid selector: {error}")))?;
-            Ok(CxSelector { matchers: selector.matchers().to_vec() })
+            Ok(CxSelector { selector: text.parse()? })
         })
     })
 }
@@ -81,12 +73,12 @@ pub unsafe extern "C" fn cx_selector_new(
         give(selector, "selector", || {
             // SAFETY: the caller's contract.
             let matchers = unsafe { pointer::array(matchers, count, "matchers") }?;
-            let mut patterns = Patterns::default();
             let matchers = matchers.iter().map(|matcher| {
                 // SAFETY: the caller's contract includes what the matchers point to.
-                unsafe { matcher.compile(&mut patterns) }
+                unsafe { matcher.parts() }
             });
-            Ok(CxSelector { matchers: matchers.collect::<Result<_, _>>()? })
+            let matchers = matchers.collect::<Result<Vec<_>, _>>()?;
+            Ok(CxSelector { selector: Selector::from_matchers(matchers)? })
         })
     })
 }
@@ -98,11 +90,11 @@ pub extern "C" fn cx_selector_free(selector: Option<Box<CxSelector>>) {
 }
 
 impl CxMatcher {
-    /// Compiles the matcher, within the bounds of the selector.
+    /// Returns name, operator and value.
     ///
     /// # Safety
-    /// Name and value point to their bytes, which do not change during the call.
-    unsafe fn compile(&self, patterns: &mut Patterns<'_>) -> Result<Matcher, Failure> {
+    /// Name and value point to their bytes, which do not change during `'a`.
+    unsafe fn parts<'a>(&self) -> Result<(&'a str, Operator, &'a str), Failure> {
         // SAFETY: this function's contract.
         let (name, value) = unsafe {
             (
@@ -117,10 +109,6 @@ impl CxMatcher {
             CX_OPERATOR_NOT_MATCHES => Operator::MatchesNot,
             other => return Err(Failure::usage(format!("matcher of {name}: {other} is not one of CX_OPERATOR_..."))),
         };
-        if name.is_empty() {
-            return Err(Failure::usage("matcher: label name is empty"));
-        }
-        let matcher = patterns.matcher(name, operator, value);
-        matcher.map_err(|error| Failure::usage(format!("matcher of {name}: {error}")))
+        Ok((name, operator, value))
     }
 }

@@ -1,39 +1,24 @@
 //! Lists of strings: names and values of labels.
 
 use std::ptr;
-use std::sync::Arc;
 
-use chronoxide_select::BlockSet;
+use blocks::Blocks;
 
 use crate::error::guard_value;
-use crate::failures::CxFailures;
 use crate::label::{CxString, first_element};
-use crate::opened::BlockCell;
 
 /// Names or values of labels, distinct and in the order of their bytes. It does not change: several threads may use one
 /// handle at once.
 pub struct CxStrings {
     items: Box<[CxString]>,
-    failures: CxFailures,
     /// Owner of the bytes.
-    _source: Source,
-}
-
-/// Owner of the bytes of a list.
-#[expect(dead_code, reason = "keeps the bytes")]
-pub(crate) enum Source {
-    Block(Arc<BlockCell>),
-    Set(BlockSet),
+    _blocks: Blocks,
 }
 
 impl CxStrings {
-    /// Makes a list of strings of `source`.
-    pub(crate) fn new<'a>(
-        strings: impl IntoIterator<Item = &'a [u8]>,
-        failures: CxFailures,
-        source: impl FnOnce() -> Source,
-    ) -> Self {
-        Self { items: strings.into_iter().map(CxString::from).collect(), failures, _source: source() }
+    /// Makes a list of strings of blocks.
+    pub(crate) fn new(strings: &[&str], blocks: &Blocks) -> Self {
+        Self { items: strings.iter().map(|&string| string.into()).collect(), _blocks: blocks.clone() }
     }
 }
 
@@ -48,12 +33,6 @@ pub extern "C" fn cx_strings_count(strings: Option<&CxStrings>) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_strings_items(strings: Option<&CxStrings>) -> *const CxString {
     strings.map_or(ptr::null(), |strings| first_element(&strings.items))
-}
-
-/// Returns the errors of damaged blocks, whose strings are missing. Strings of a single block have none.
-#[unsafe(no_mangle)]
-pub extern "C" fn cx_strings_failures(strings: Option<&CxStrings>) -> Option<&CxFailures> {
-    strings.map(|strings| &strings.failures)
 }
 
 /// Frees a list, or does nothing for NULL.

@@ -57,18 +57,12 @@ fn in_rust(path: &Path) -> Result<Vec<Measured>, Box<dyn Error>> {
     let view = block.view();
     let count = view.series_count()?;
     let in_order = || (0..READS).map(|read| SeriesRef(read % count));
-    let one = |series| {
-        let series = view.series(series)?.expect("a ref in range");
-        series.labels().map(|label| label.map(sum)).sum()
-    };
     let mut resolver = view.resolver();
     let mut cached = |series| Ok(resolver.labels(series)?.expect("a ref in range").iter().copied().map(sum).sum());
     Ok(vec![
-        measure("series, in order", in_order(), one)?,
-        measure("series, at random", random(count), one)?,
-        measure("resolver, in order", in_order(), &mut cached)?,
-        measure("resolver, at random", random(count), &mut cached)?,
-        measure("cursor, in order", (0..=READS / count).flat_map(|_| (0..count).map(SeriesRef)), &mut cached)?,
+        measure("reader, in order", in_order(), &mut cached)?,
+        measure("reader, at random", random(count), &mut cached)?,
+        measure("rows, in order", (0..=READS / count).flat_map(|_| (0..count).map(SeriesRef)), &mut cached)?,
     ])
 }
 

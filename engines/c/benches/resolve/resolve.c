@@ -1,5 +1,5 @@
 /*
- * Times how long it takes to resolve a series; compare.rs does the same in Rust.
+ * Times how long it takes to read the labels of a series; compare.rs does the same in Rust.
  * Usage: resolve BLOCK READS. Prints a line for each way: name, nanoseconds per series, and a sum of all labels.
  */
 #define _POSIX_C_SOURCE 199309L
@@ -48,64 +48,52 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: resolve BLOCK READS\n");
         return CX_USAGE;
     }
-    static cx_label buffer[CX_MAX_LABELS];
     const cx_label *labels;
     size_t count;
-    uint32_t series_count, reads = (uint32_t)strtoul(argv[2], NULL, 10), state, series;
-    cx_block *block;
-    check(cx_block_map(argv[1], CX_CHECKS_EAGER, &block, &error));
-    check(cx_block_series_count(block, &series_count, &error));
-    cx_resolver *resolver;
-    check(cx_resolver_new(block, &resolver, &error));
-    cx_selection *selection;
-    check(cx_block_select(block, NULL, NULL, &selection, &error));
+    uint32_t reads = (uint32_t)strtoul(argv[2], NULL, 10), state = 1;
+    cx_blocks *blocks;
+    const cx_open_options eager = {.checks = CX_CHECKS_EAGER};
+    check(cx_blocks_map(argv[1], &eager, &blocks, &error));
+    cx_block_info block;
+    check(cx_blocks_info(blocks, 0, &block, &error));
+    cx_reader *reader;
+    check(cx_reader_new(blocks, &reader, &error));
+    cx_series_id id = {block.id, 0};
 
     uint64_t all = 0;
     double start = now();
     for (uint32_t read = 0; read < reads; read++) {
-        check(cx_block_labels(block, read % series_count, buffer, CX_MAX_LABELS, &count, &error));
-        all += sum(buffer, count);
+        id.series = read % block.series_count;
+        check(cx_reader_labels(reader, id, &labels, &count, &error));
+        all += sum(labels, count);
     }
-    print("series, in order", start, reads, all);
-
-    state = 1, all = 0, start = now();
-    for (uint32_t read = 0; read < reads; read++) {
-        check(cx_block_labels(block, next(&state) % series_count, buffer, CX_MAX_LABELS, &count, &error));
-        all += sum(buffer, count);
-    }
-    print("series, at random", start, reads, all);
+    print("reader, in order", start, reads, all);
 
     all = 0, start = now();
     for (uint32_t read = 0; read < reads; read++) {
-        check(cx_resolver_labels(resolver, read % series_count, &labels, &count, &error));
+        id.series = next(&state) % block.series_count;
+        check(cx_reader_labels(reader, id, &labels, &count, &error));
         all += sum(labels, count);
     }
-    print("resolver, in order", start, reads, all);
-
-    state = 1, all = 0, start = now();
-    for (uint32_t read = 0; read < reads; read++) {
-        check(cx_resolver_labels(resolver, next(&state) % series_count, &labels, &count, &error));
-        all += sum(labels, count);
-    }
-    print("resolver, at random", start, reads, all);
+    print("reader, at random", start, reads, all);
 
     all = 0, start = now();
     uint32_t walked = 0;
-    for (uint32_t round = 0; round < reads / series_count + 1; round++) {
-        cx_cursor *cursor;
-        check(cx_selection_cursor(selection, CX_ORDER_REFS, NULL, &cursor, &error));
+    for (uint32_t round = 0; round < reads / block.series_count + 1; round++) {
+        cx_rows *rows;
+        cx_series series;
+        check(cx_query_series(blocks, NULL, CX_ORDER_REFS, &rows, &error));
         for (;; walked++) {
-            check(cx_cursor_next(cursor, &series, &labels, &count, &error));
-            if (series == CX_NO_SERIES)
+            check(cx_rows_next(rows, &series, &error));
+            if (series.id_count == 0)
                 break;
-            all += sum(labels, count);
+            all += sum(series.labels, series.label_count);
         }
-        cx_cursor_free(cursor);
+        cx_rows_free(rows);
     }
-    print("cursor, in order", start, walked, all);
+    print("rows, in order", start, walked, all);
 
-    cx_selection_free(selection);
-    cx_resolver_free(resolver);
-    cx_block_free(block);
+    cx_reader_free(reader);
+    cx_blocks_free(blocks);
     return 0;
 }

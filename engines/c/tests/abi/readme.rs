@@ -11,7 +11,7 @@ fn lines(text: &str) -> Vec<&str> {
 fn code_of_the_documents_is_that_of_the_examples() {
     let read = |path: &str| std::fs::read_to_string(repository(path)).expect("a readable file");
     for (document, language, example) in [
-        ("README.md", "c", "engines/c/examples/lookup.c"),
+        ("README.md", "c", "engines/c/examples/select.c"),
         ("engines/c/README.md", "c", "engines/c/examples/select.c"),
         ("engines/c/README.md", "go", "engines/c/go/example_test.go"),
     ] {

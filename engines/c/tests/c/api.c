@@ -1,22 +1,30 @@
 /*
  * Calls every function, with right and with wrong arguments. The block is testdata/golden/plain-bitpacked.cx, the
- * folder is empty but for a copy of it and a file that is not a block.
+ * folder is empty but for a copy of it, a block of another id with 7 of the same 10 series, and a file that is not a
+ * block.
  * Usage: api BLOCK FOLDER
  */
 #include "check.h"
 
+static cx_query one(const cx_selector *const *selector) {
+    return (cx_query){.selectors = selector, .selector_count = 1};
+}
+
 static void opens(const char *path) {
-    cx_block *block;
-    char id[CX_BLOCK_ID_LEN], same[CX_BLOCK_ID_LEN];
-    for (cx_checks checks = CX_CHECKS_LAZY; checks <= CX_CHECKS_NEVER; checks++) {
-        SUCCEEDS(cx_block_map(path, checks, &block, &error));
-        SUCCEEDS(cx_block_verify(block, &error));
-        SUCCEEDS(cx_block_id(block, id, sizeof id, &error));
-        cx_block_free(block);
-        SUCCEEDS(cx_block_read(path, checks, &block, &error));
-        SUCCEEDS(cx_block_id(block, same, sizeof same, &error));
-        CHECK(strlen(id) == CX_BLOCK_ID_LEN - 1 && strcmp(id, same) == 0);
-        cx_block_free(block);
+    cx_blocks *blocks;
+    cx_block_info info, same;
+    cx_open_options options = {.checks = CX_CHECKS_LAZY};
+    for (; options.checks <= CX_CHECKS_NEVER; options.checks++) {
+        SUCCEEDS(cx_blocks_map(path, &options, &blocks, &error));
+        SUCCEEDS(cx_blocks_verify(blocks, &error));
+        SUCCEEDS(cx_blocks_info(blocks, 0, &info, &error));
+        CHECK(cx_blocks_count(blocks) == 1 && is_text(info.path.data, info.path.len, path));
+        CHECK(info.series_count == 10 && (info.has_time || (info.time.start == 0 && info.time.end == 0)));
+        cx_blocks_free(blocks);
+        SUCCEEDS(cx_blocks_read(path, &options, &blocks, &error));
+        SUCCEEDS(cx_blocks_info(blocks, 0, &same, &error));
+        CHECK(memcmp(&info.id, &same.id, sizeof info.id) == 0);
+        cx_blocks_free(blocks);
     }
     FILE *file = fopen(path, "rb");
     CHECK(file != NULL);
@@ -24,51 +32,62 @@ static void opens(const char *path) {
     size_t len = fread(bytes, 1, sizeof bytes, file);
     CHECK(feof(file));
     fclose(file);
-    SUCCEEDS(cx_block_from_bytes(bytes, len, CX_CHECKS_EAGER, &block, &error));
+    options.checks = CX_CHECKS_EAGER;
+    SUCCEEDS(cx_blocks_from_bytes(bytes, len, &options, &blocks, &error));
     memset(bytes, 0, sizeof bytes);
-    SUCCEEDS(cx_block_verify(block, &error));
-    cx_time_range range;
-    bool is_known;
-    SUCCEEDS(cx_block_time_range(block, &range, &is_known, &error));
-    CHECK(is_known || (range.start == 0 && range.end == 0));
-    FAILS(CX_TOO_SMALL, "27", cx_block_id(block, id, 26, &error));
-    cx_block_free(block);
-    FAILS(CX_CORRUPT, "magic", cx_block_from_bytes(bytes, len, CX_CHECKS_LAZY, &block, &error));
-    CHECK(block == NULL);
-    FAILS(CX_CORRUPT, "", cx_block_from_bytes(NULL, 0, CX_CHECKS_LAZY, &block, &error));
+    SUCCEEDS(cx_blocks_verify(blocks, &error));
+    SUCCEEDS(cx_blocks_info(blocks, 0, &same, &error));
+    CHECK(memcmp(&info.id, &same.id, sizeof info.id) == 0 && same.path.len == 0);
+    FAILS(CX_USAGE, "position: 1 of 1", cx_blocks_info(blocks, 1, &same, &error));
+    cx_blocks *fresh;
+    SUCCEEDS(cx_blocks_refresh(blocks, &fresh, &error));
+    cx_blocks_free(blocks);
+    SUCCEEDS(cx_blocks_verify(fresh, &error));
+    cx_blocks_free(fresh);
+    FAILS(CX_CORRUPT, "magic", cx_blocks_from_bytes(bytes, len, NULL, &blocks, &error));
+    CHECK(blocks == NULL);
+    FAILS(CX_CORRUPT, "", cx_blocks_from_bytes(NULL, 0, NULL, &blocks, &error));
 }
 
 static void refuses_wrong_arguments(const char *path) {
-    cx_block *block, *closed = NULL;
-    FAILS(CX_IO, "/no/such/file.cx: ", cx_block_map("/no/such/file.cx", CX_CHECKS_LAZY, &closed, &error));
+    cx_blocks *blocks, *closed = NULL;
+    FAILS(CX_IO, "/no/such/file.cx: ", cx_blocks_map("/no/such/file.cx", NULL, &closed, &error));
     CHECK(closed == NULL);
-    FAILS(CX_IO, "/", cx_block_read("/", CX_CHECKS_LAZY, &closed, &error));
-    FAILS(CX_USAGE, "path is NULL", cx_block_map(NULL, CX_CHECKS_LAZY, &closed, &error));
-    FAILS(CX_USAGE, "block is NULL", cx_block_read(path, CX_CHECKS_LAZY, NULL, &error));
-    FAILS(CX_USAGE, "checks: 3", cx_block_read(path, 3, &closed, &error));
-    FAILS(CX_USAGE, "bytes is NULL", cx_block_from_bytes(NULL, 8, CX_CHECKS_LAZY, &closed, &error));
-    CHECK(cx_block_read(path, -1, &closed, NULL) == CX_USAGE);
-    SUCCEEDS(cx_block_read(path, CX_CHECKS_LAZY, &block, &error));
+    FAILS(CX_USAGE, "path is NULL", cx_blocks_map(NULL, NULL, &closed, &error));
+    FAILS(CX_USAGE, "blocks is NULL", cx_blocks_read(path, NULL, NULL, &error));
+    cx_open_options options = {.checks = 3};
+    FAILS(CX_USAGE, "checks: 3", cx_blocks_read(path, &options, &closed, &error));
+    FAILS(CX_USAGE, "bytes is NULL", cx_blocks_from_bytes(NULL, 8, NULL, &closed, &error));
+    options.checks = -1;
+    CHECK(cx_blocks_read(path, &options, &closed, NULL) == CX_USAGE);
+    FAILS(CX_USAGE, "blocks is NULL", cx_blocks_refresh(NULL, &closed, &error));
+    FAILS(CX_UNSUPPORTED, "objects", cx_blocks_read("s3://bucket/blocks/", NULL, &closed, &error));
+    SUCCEEDS(cx_blocks_read(path, NULL, &blocks, &error));
 
+    cx_block_info info;
+    const cx_label *read;
     cx_label labels[8];
     size_t count;
-    uint32_t series;
+    cx_series_id id = {{{0}}, 0};
     cx_selector *selector;
-    cx_selection *selection;
-    cx_cursor *cursor;
-    cx_resolver *resolver;
+    cx_rows *rows;
+    cx_reader *reader;
     cx_strings *strings;
-    FAILS(CX_USAGE, "block is NULL", cx_block_labels(NULL, 0, labels, 8, &count, &error));
-    FAILS(CX_USAGE, "labels is NULL", cx_block_labels(block, 0, NULL, 8, &count, &error));
-    FAILS(CX_USAGE, "no array", cx_block_labels(block, 0, labels, SIZE_MAX, &count, &error));
-    FAILS(CX_USAGE, "count is NULL", cx_block_labels(block, 0, labels, 8, NULL, &error));
-    FAILS(CX_USAGE, "labels is NULL", cx_block_find(block, NULL, 1, &series, &error));
+    cx_groups *groups;
+    cx_series series;
+    uint64_t counted;
+    FAILS(CX_USAGE, "blocks is NULL", cx_blocks_info(NULL, 0, &info, &error));
+    FAILS(CX_USAGE, "info is NULL", cx_blocks_info(blocks, 0, NULL, &error));
+    FAILS(CX_USAGE, "labels is NULL", cx_blocks_find(blocks, NULL, 1, &id, 1, &count, &error));
     labels[0] = label("job", "db");
+    FAILS(CX_USAGE, "ids is NULL", cx_blocks_find(blocks, labels, 1, NULL, 1, &count, &error));
+    FAILS(CX_USAGE, "count is NULL", cx_blocks_find(blocks, labels, 1, &id, 1, NULL, &error));
+    FAILS(CX_USAGE, "no array", cx_blocks_find(blocks, labels, SIZE_MAX, &id, 1, &count, &error));
     labels[0].value_len = SIZE_MAX;
-    FAILS(CX_USAGE, "label value", cx_block_find(block, labels, 1, &series, &error));
+    FAILS(CX_USAGE, "label value", cx_blocks_find(blocks, labels, 1, &id, 1, &count, &error));
     labels[0].value_len = 2;
     labels[1] = labels[0];
-    FAILS(CX_USAGE, "same name", cx_block_find(block, labels, 2, &series, &error));
+    FAILS(CX_USAGE, "two labels", cx_blocks_find(blocks, labels, 2, &id, 1, &count, &error));
     FAILS(CX_USAGE, "selector text", cx_selector_parse("{a=\"\xff\"}", 8, &selector, &error));
     CHECK(selector == NULL);
     FAILS(CX_USAGE, "selector", cx_selector_parse("up{", 3, &selector, &error));
@@ -78,228 +97,292 @@ static void refuses_wrong_arguments(const char *path) {
     matcher.op = CX_OPERATOR_MATCHES;
     FAILS(CX_USAGE, "matcher of pod", cx_selector_new(&matcher, 1, &selector, &error));
     matcher.name_len = 0;
-    FAILS(CX_USAGE, "name is empty", cx_selector_new(&matcher, 1, &selector, &error));
+    FAILS(CX_USAGE, "empty label name", cx_selector_new(&matcher, 1, &selector, &error));
     FAILS(CX_USAGE, "matchers is NULL", cx_selector_new(NULL, 1, &selector, &error));
-    FAILS(CX_USAGE, "selection is NULL", cx_block_select(block, NULL, NULL, NULL, &error));
-    FAILS(CX_USAGE, "block is NULL", cx_block_select(NULL, NULL, NULL, &selection, &error));
-    CHECK(selection == NULL);
-    FAILS(CX_USAGE, "selection is NULL", cx_selection_cursor(NULL, CX_ORDER_REFS, NULL, &cursor, &error));
-    FAILS(CX_USAGE, "cursor is NULL", cx_cursor_next(NULL, &series, NULL, NULL, &error));
-    FAILS(CX_USAGE, "resolver is NULL", cx_resolver_new(block, NULL, &error));
-    FAILS(CX_USAGE, "block is NULL", cx_resolver_new(NULL, &resolver, &error));
-    FAILS(CX_USAGE, "name is NULL", cx_block_label_values(block, NULL, 3, NULL, 0, NULL, &strings, &error));
+    FAILS(CX_USAGE, "blocks is NULL", cx_query_count(NULL, NULL, &counted, &error));
+    FAILS(CX_USAGE, "count is NULL", cx_query_count(blocks, NULL, NULL, &error));
+    const cx_selector *missing[] = {NULL};
+    cx_query query = one(missing);
+    FAILS(CX_USAGE, "selector is NULL", cx_query_count(blocks, &query, &counted, &error));
+    FAILS(CX_USAGE, "rows is NULL", cx_query_series(blocks, NULL, CX_ORDER_REFS, NULL, &error));
+    FAILS(CX_USAGE, "blocks is NULL", cx_query_series(NULL, NULL, CX_ORDER_REFS, &rows, &error));
+    CHECK(rows == NULL);
+    FAILS(CX_USAGE, "order: 2", cx_query_series(blocks, NULL, 2, &rows, &error));
+    FAILS(CX_USAGE, "rows is NULL", cx_rows_next(NULL, &series, &error));
+    CHECK(series.id_count == 0);
+    FAILS(CX_USAGE, "reader is NULL", cx_reader_new(blocks, NULL, &error));
+    FAILS(CX_USAGE, "blocks is NULL", cx_reader_new(NULL, &reader, &error));
+    FAILS(CX_USAGE, "reader is NULL", cx_reader_labels(NULL, id, &read, &count, &error));
+    CHECK(read == NULL && count == 0);
+    FAILS(CX_USAGE, "name is NULL", cx_query_label_values(blocks, NULL, NULL, 3, &strings, &error));
     CHECK(strings == NULL);
-    SUCCEEDS(cx_block_select(block, NULL, NULL, &selection, &error));
-    FAILS(CX_USAGE, "order: 2", cx_selection_cursor(selection, 2, NULL, &cursor, &error));
-    SUCCEEDS(cx_selection_cursor(selection, CX_ORDER_REFS, NULL, &cursor, &error));
-    FAILS(CX_USAGE, "count is NULL", cx_cursor_next(cursor, &series, (const cx_label **)&strings, NULL, &error));
-    FAILS(CX_USAGE, "refs is NULL", cx_selection_refs(selection, 0, NULL, 1, &count, &error));
+    FAILS(CX_USAGE, "names is NULL", cx_query_group(blocks, NULL, NULL, 1, false, &groups, &error));
+    SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_REFS, &rows, &error));
+    FAILS(CX_USAGE, "series is NULL", cx_rows_next(rows, NULL, &error));
+    cx_rows_free(rows);
 
-    CHECK(cx_selection_count(NULL) == 0 && !cx_selection_contains(NULL, 0) && cx_selection_ranges(NULL) == NULL);
-    CHECK(cx_selection_range_count(NULL) == 0 && cx_strings_count(NULL) == 0 && cx_strings_items(NULL) == NULL);
-    CHECK(cx_failures_count(NULL) == 0 && cx_strings_failures(NULL) == NULL && cx_set_unreadable(NULL) == NULL);
-    CHECK(cx_set_block(NULL, 0) == NULL && cx_set_block_count(NULL) == 0);
-    CHECK(cx_set_selection_count(NULL) == 0 && cx_set_selection_part_count(NULL) == 0);
-    CHECK(cx_set_selection_part(NULL, 0, NULL) == NULL && cx_set_selection_failures(NULL) == NULL);
-    cx_block_free(NULL), cx_selector_free(NULL), cx_selection_free(NULL), cx_cursor_free(NULL);
-    cx_resolver_free(NULL), cx_strings_free(NULL), cx_cancel_free(NULL), cx_cancel_set(NULL);
-    cx_set_free(NULL), cx_set_selection_free(NULL);
-    cx_cursor_free(cursor);
-    cx_selection_free(selection);
-    cx_block_free(block);
+    CHECK(cx_blocks_count(NULL) == 0 && cx_blocks_damaged(NULL) == NULL);
+    CHECK(cx_strings_count(NULL) == 0 && cx_strings_items(NULL) == NULL);
+    CHECK(cx_groups_count(NULL) == 0 && cx_groups_items(NULL) == NULL);
+    CHECK(cx_failures_count(NULL) == 0);
+    cx_blocks_free(NULL), cx_selector_free(NULL), cx_rows_free(NULL), cx_reader_free(NULL), cx_groups_free(NULL);
+    cx_strings_free(NULL), cx_cancel_free(NULL), cx_cancel_set(NULL), cx_failures_free(NULL);
+    cx_blocks_free(blocks);
 }
 
-static void finds(const cx_block *block) {
+static void finds(const cx_blocks *blocks, size_t times) {
     cx_label labels[] = {label("pod", "db-1"), label("job", "db"), label("env", ""), label("__name__", "up")};
-    uint32_t series;
-    SUCCEEDS(cx_block_find(block, labels, 4, &series, &error));
-    CHECK(series != CX_NO_SERIES);
-    cx_label found[8];
+    cx_series_id ids[4];
     size_t count;
-    SUCCEEDS(cx_block_labels(block, series, found, 8, &count, &error));
-    CHECK(count == 3 && is_text(found[2].name, found[2].name_len, "pod"));
-    CHECK(is_text(found[2].value, found[2].value_len, "db-1"));
-    SUCCEEDS(cx_block_find(block, labels, 2, &series, &error));
-    CHECK(series == CX_NO_SERIES);
-    SUCCEEDS(cx_block_find(block, NULL, 0, &series, &error));
-    CHECK(series == CX_NO_SERIES);
+    SUCCEEDS(cx_blocks_find(blocks, labels, 4, ids, 4, &count, &error));
+    CHECK(count == times);
+    cx_reader *reader;
+    SUCCEEDS(cx_reader_new(blocks, &reader, &error));
+    for (size_t i = 0; i < times; i++) {
+        const cx_label *found;
+        SUCCEEDS(cx_reader_labels(reader, ids[i], &found, &count, &error));
+        CHECK(count == 3 && is_text(found[2].name, found[2].name_len, "pod"));
+        CHECK(is_text(found[2].value, found[2].value_len, "db-1"));
+    }
+    cx_reader_free(reader);
+    FAILS(CX_TOO_SMALL, "room for 0", cx_blocks_find(blocks, labels, 4, NULL, 0, &count, &error));
+    CHECK(count == times);
+    SUCCEEDS(cx_blocks_find(blocks, labels, 2, ids, 4, &count, &error));
+    CHECK(count == 0);
+    SUCCEEDS(cx_blocks_find(blocks, NULL, 0, ids, 4, &count, &error));
+    CHECK(count == 0);
 }
 
-static void selects(const cx_block *block) {
-    cx_selector *pods = selector("up{pod!=\"\"}");
+/* Reads all series, and checks that none fails. Returns their number. */
+static uint64_t read_all(cx_rows *rows) {
+    cx_series series;
+    for (uint64_t seen = 0;; seen++) {
+        SUCCEEDS(cx_rows_next(rows, &series, &error));
+        if (series.id_count == 0)
+            return seen;
+        CHECK(series.label_count > 0);
+    }
+}
+
+static void selects(const cx_blocks *blocks) {
+    cx_selector *pods = selector("up{pod!=\"\"}"), *others = selector("{__name__!=\"up\"}");
     cx_matcher matchers[] = {{"__name__", 8, CX_OPERATOR_EQUAL, "up", 2}, {"pod", 3, CX_OPERATOR_MATCHES, ".+", 2}};
     cx_selector *same;
     SUCCEEDS(cx_selector_new(matchers, 2, &same, &error));
-    cx_selection *selection, *other;
-    SUCCEEDS(cx_block_select(block, pods, NULL, &selection, &error));
-    SUCCEEDS(cx_block_select(block, same, NULL, &other, &error));
-    uint32_t total = cx_selection_count(selection);
-    CHECK(total > 1 && cx_selection_count(other) == total);
-    uint64_t counted;
-    SUCCEEDS(cx_block_count(block, pods, NULL, &counted, &error));
-    CHECK(counted == total);
-
-    /* In chunks of one ref, of ranges, and by a cursor. */
-    uint32_t next = 0, seen = 0, ref;
-    size_t count;
-    cx_cursor *cursor;
-    SUCCEEDS(cx_selection_cursor(selection, CX_ORDER_REFS, NULL, &cursor, &error));
-    for (;;) {
-        uint32_t chunk;
-        SUCCEEDS(cx_selection_refs(selection, next, &chunk, 1, &count, &error));
-        SUCCEEDS(cx_cursor_next(cursor, &ref, NULL, NULL, &error));
-        if (count == 0)
-            break;
-        CHECK(ref == chunk && cx_selection_contains(selection, chunk) && cx_selection_contains(other, chunk));
-        next = chunk + 1;
-        seen++;
+    const cx_selector *by_text[] = {pods, others}, *by_matchers[] = {same};
+    cx_query query = one(by_text), other = one(by_matchers);
+    uint64_t total, counted, all;
+    SUCCEEDS(cx_query_count(blocks, &query, &total, &error));
+    SUCCEEDS(cx_query_count(blocks, &other, &counted, &error));
+    CHECK(total > 1 && counted == total);
+    SUCCEEDS(cx_query_count(blocks, NULL, &all, &error));
+    for (cx_order order = CX_ORDER_REFS; order <= CX_ORDER_LABELS; order++) {
+        cx_rows *rows;
+        SUCCEEDS(cx_query_series(blocks, &query, order, &rows, &error));
+        CHECK(read_all(rows) == total);
+        cx_rows_free(rows);
     }
-    CHECK(seen == total && ref == CX_NO_SERIES);
-    cx_cursor_free(cursor);
-    uint32_t refs[64], in_ranges = 0;
-    SUCCEEDS(cx_selection_refs(selection, 0, refs, 64, &count, &error));
-    CHECK(count == total);
-    for (size_t i = 0; i < cx_selection_range_count(selection); i++)
-        in_ranges += cx_selection_ranges(selection)[i].end - cx_selection_ranges(selection)[i].start;
-    CHECK(in_ranges == total);
-
-    cx_selection_free(other);
+    /* Series of either selector. */
+    cx_query either = {.selectors = by_text, .selector_count = 2}, rest = one(by_text + 1);
+    uint64_t of_rest, of_either;
+    SUCCEEDS(cx_query_count(blocks, &rest, &of_rest, &error));
+    SUCCEEDS(cx_query_count(blocks, &either, &of_either, &error));
+    CHECK(of_either == total + of_rest && of_either <= all);
 
     /* Limits. */
-    cx_limits limits = {.max_series = total - 1};
-    FAILS(CX_TOO_MANY_SERIES, "more than", cx_block_select(block, pods, &limits, &other, &error));
-    CHECK(other == NULL);
-    limits = (cx_limits){.max_memory = 7};
-    FAILS(CX_OUT_OF_RESOURCES, "memory limit", cx_block_select(block, pods, &limits, &other, &error));
+    cx_rows *rows;
+    query.max_series = total - 1;
+    FAILS(CX_TOO_MANY_SERIES, "more than", cx_query_series(blocks, &query, CX_ORDER_REFS, &rows, &error));
+    CHECK(rows == NULL);
+    query.max_series = 0;
+    query.max_memory = 7;
+    FAILS(CX_OUT_OF_RESOURCES, "memory limit", cx_query_series(blocks, &query, CX_ORDER_REFS, &rows, &error));
+    query.max_memory = 0;
+    query.timeout_ms = 60000;
     cx_cancel *cancel;
     SUCCEEDS(cx_cancel_new(&cancel, &error));
-    limits = (cx_limits){.timeout_ms = 60000, .cancel = cancel};
-    SUCCEEDS(cx_block_count(block, pods, &limits, &counted, &error));
-    /* The cursor keeps what it was made from. */
-    SUCCEEDS(cx_selection_cursor(selection, CX_ORDER_LABELS, &limits, &cursor, &error));
+    query.cancel = cancel;
+    SUCCEEDS(cx_query_count(blocks, &query, &counted, &error));
+    /* Rows keep what they were made from. */
+    SUCCEEDS(cx_query_series(blocks, &query, CX_ORDER_LABELS, &rows, &error));
     cx_cancel_set(cancel);
-    FAILS(CX_CANCELLED, "cancelled", cx_block_count(block, pods, &limits, &counted, &error));
+    FAILS(CX_CANCELLED, "cancelled", cx_query_count(blocks, &query, &counted, &error));
     cx_cancel_free(cancel);
-    FAILS(CX_CANCELLED, "cancelled", cx_cursor_next(cursor, &ref, NULL, NULL, &error));
-    cx_cursor_free(cursor);
-    cx_selection_free(selection);
+    cx_series series;
+    FAILS(CX_CANCELLED, "cancelled", cx_rows_next(rows, &series, &error));
+    cx_rows_free(rows);
     cx_selector_free(pods);
+    cx_selector_free(others);
     cx_selector_free(same);
 }
 
-static void lists_names_and_values(const cx_block *block) {
+static void lists_names_and_values(const cx_blocks *blocks) {
     cx_selector *db = selector("{job=\"db\"}"), *everything = selector("{}");
+    const cx_selector *of_db[] = {db}, *of_all[] = {everything};
+    cx_query query = one(of_db), all_series = one(of_all);
     cx_strings *all, *some;
-    SUCCEEDS(cx_block_label_names(block, NULL, NULL, &all, &error));
-    SUCCEEDS(cx_block_label_names(block, everything, NULL, &some, &error));
+    SUCCEEDS(cx_query_label_names(blocks, NULL, &all, &error));
+    SUCCEEDS(cx_query_label_names(blocks, &all_series, &some, &error));
     CHECK(cx_strings_count(all) >= 3 && cx_strings_count(all) == cx_strings_count(some));
     CHECK(is_text(cx_strings_items(all)[0].data, cx_strings_items(all)[0].len, "__name__"));
     cx_strings_free(some);
-    SUCCEEDS(cx_block_label_names(block, db, NULL, &some, &error));
+    SUCCEEDS(cx_query_label_names(blocks, &query, &some, &error));
     CHECK(cx_strings_count(some) > 0 && cx_strings_count(some) <= cx_strings_count(all));
-    CHECK(cx_failures_count(cx_strings_failures(some)) == 0);
     cx_strings_free(some);
     cx_strings_free(all);
 
-    SUCCEEDS(cx_block_label_values(block, "job", 3, NULL, 0, NULL, &all, &error));
+    SUCCEEDS(cx_query_label_values(blocks, NULL, "job", 3, &all, &error));
     CHECK(cx_strings_count(all) == 2 && is_text(cx_strings_items(all)[1].data, cx_strings_items(all)[1].len, "db"));
     cx_strings_free(all);
-    SUCCEEDS(cx_block_label_values(block, "job", 3, db, 0, NULL, &some, &error));
+    SUCCEEDS(cx_query_label_values(blocks, &query, "job", 3, &some, &error));
     CHECK(cx_strings_count(some) == 1 && is_text(cx_strings_items(some)->data, cx_strings_items(some)->len, "db"));
     cx_strings_free(some);
-    SUCCEEDS(cx_block_label_values(block, "job", 3, NULL, 1, NULL, &some, &error));
+    all_series.max_strings = 1;
+    SUCCEEDS(cx_query_label_values(blocks, &all_series, "job", 3, &some, &error));
     CHECK(cx_strings_count(some) == 1);
     cx_strings_free(some);
-    SUCCEEDS(cx_block_label_values(block, "none", 4, db, 0, NULL, &some, &error));
+    SUCCEEDS(cx_query_label_values(blocks, &query, "none", 4, &some, &error));
     CHECK(cx_strings_count(some) == 0 && cx_strings_items(some) == NULL);
     cx_strings_free(some);
     cx_selector_free(everything);
     cx_selector_free(db);
 }
 
-static void handles_outlive_their_block(const char *path) {
-    cx_block *block;
-    cx_selection *selection;
-    cx_cursor *cursor;
-    cx_resolver *resolver;
+static void groups(const cx_blocks *blocks) {
+    const cx_string names[] = {{"job", 3}, {"none", 4}};
+    cx_groups *by_job, *without;
+    SUCCEEDS(cx_query_group(blocks, NULL, names, 2, false, &by_job, &error));
+    uint64_t total, sum = 0;
+    SUCCEEDS(cx_query_count(blocks, NULL, &total, &error));
+    for (size_t i = 0; i < cx_groups_count(by_job); i++) {
+        const cx_group *group = &cx_groups_items(by_job)[i];
+        CHECK(group->label_count <= 1 && group->series_count > 0);
+        CHECK(group->label_count == 0 || is_text(group->labels->name, group->labels->name_len, "job"));
+        sum += group->series_count;
+    }
+    CHECK(cx_groups_count(by_job) >= 2 && sum == total);
+    SUCCEEDS(cx_query_group(blocks, NULL, NULL, 0, true, &without, &error));
+    CHECK(cx_groups_count(without) == total);
+    cx_groups_free(by_job);
+    cx_groups_free(without);
+    SUCCEEDS(cx_query_group(blocks, NULL, NULL, 0, false, &by_job, &error));
+    CHECK(cx_groups_count(by_job) == 1 && cx_groups_items(by_job)->labels == NULL);
+    CHECK(cx_groups_items(by_job)->series_count == total);
+    cx_groups_free(by_job);
+}
+
+static void handles_outlive_their_blocks(const char *path) {
+    cx_blocks *blocks;
+    cx_rows *rows;
+    cx_reader *reader;
     cx_strings *names;
-    SUCCEEDS(cx_block_read(path, CX_CHECKS_LAZY, &block, &error));
-    SUCCEEDS(cx_block_select(block, NULL, NULL, &selection, &error));
-    SUCCEEDS(cx_resolver_new(block, &resolver, &error));
-    SUCCEEDS(cx_block_label_names(block, NULL, NULL, &names, &error));
-    cx_block_free(block);
-    SUCCEEDS(cx_selection_cursor(selection, CX_ORDER_LABELS, NULL, &cursor, &error));
-    cx_selection_free(selection);
-    const cx_label *labels;
-    size_t count;
-    uint32_t series, seen = 0;
+    cx_groups *of_jobs;
+    const cx_string job = {"job", 3};
+    cx_block_info info;
+    SUCCEEDS(cx_blocks_read(path, NULL, &blocks, &error));
+    SUCCEEDS(cx_blocks_info(blocks, 0, &info, &error));
+    SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_LABELS, &rows, &error));
+    SUCCEEDS(cx_reader_new(blocks, &reader, &error));
+    SUCCEEDS(cx_query_label_names(blocks, NULL, &names, &error));
+    SUCCEEDS(cx_query_group(blocks, NULL, &job, 1, false, &of_jobs, &error));
+    cx_blocks_free(blocks);
+    cx_series series;
+    uint32_t seen = 0;
     for (;; seen++) {
-        SUCCEEDS(cx_cursor_next(cursor, &series, &labels, &count, &error));
-        if (series == CX_NO_SERIES)
+        SUCCEEDS(cx_rows_next(rows, &series, &error));
+        if (series.id_count == 0)
             break;
-        CHECK(count > 0);
+        CHECK(series.label_count > 0);
         /* In the order of labels, names come first. */
-        CHECK(is_text(labels->name, labels->name_len, seen < 7 ? "__name__" : "job"));
+        CHECK(is_text(series.labels->name, series.labels->name_len, seen < 7 ? "__name__" : "job"));
     }
     CHECK(seen == 10);
-    SUCCEEDS(cx_resolver_labels(resolver, 0, &labels, &count, &error));
-    cx_cursor_free(cursor);
+    const cx_label *labels;
+    size_t count;
+    cx_series_id first = {info.id, 0};
+    SUCCEEDS(cx_reader_labels(reader, first, &labels, &count, &error));
+    cx_rows_free(rows);
     CHECK(is_text(labels->name, labels->name_len, "__name__"));
-    cx_resolver_free(resolver);
+    cx_reader_free(reader);
     CHECK(is_text(cx_strings_items(names)->data, cx_strings_items(names)->len, "__name__"));
     cx_strings_free(names);
+    const cx_group *last = &cx_groups_items(of_jobs)[cx_groups_count(of_jobs) - 1];
+    CHECK(is_text(last->labels->value, last->labels->value_len, "db"));
+    cx_groups_free(of_jobs);
 }
 
 static void queries_folders(const char *path, const char *folder) {
-    cx_set *set;
-    FAILS(CX_IO, "/no/such/folder", cx_set_map("/no/such/folder", CX_CHECKS_LAZY, &set, &error));
-    CHECK(set == NULL);
-    FAILS(CX_USAGE, "folder is NULL", cx_set_read(NULL, CX_CHECKS_LAZY, &set, &error));
-    SUCCEEDS(cx_set_read(folder, CX_CHECKS_EAGER, &set, &error));
-    cx_set_free(set);
-    SUCCEEDS(cx_set_map(folder, CX_CHECKS_LAZY, &set, &error));
-    CHECK(cx_set_block_count(set) == 1 && cx_set_block(set, 1) == NULL);
-    CHECK(cx_failures_count(cx_set_unreadable(set)) == 1);
+    cx_blocks *blocks;
+    FAILS(CX_IO, "/no/such/folder", cx_blocks_map("/no/such/folder", NULL, &blocks, &error));
+    FAILS(CX_CORRUPT, "broken.cx", cx_blocks_read(folder, NULL, &blocks, &error));
+    CHECK(blocks == NULL);
+    cx_open_options options = {.checks = CX_CHECKS_EAGER, .skip_damaged = true};
+    SUCCEEDS(cx_blocks_read(folder, &options, &blocks, &error));
+    cx_blocks_free(blocks);
+    options.checks = CX_CHECKS_LAZY;
+    SUCCEEDS(cx_blocks_map(folder, &options, &blocks, &error));
+    CHECK(cx_blocks_count(blocks) == 2 && cx_failures_count(cx_blocks_damaged(blocks)) == 1);
     cx_error failure;
-    CHECK(cx_failures_get(cx_set_unreadable(set), 0, &failure));
+    CHECK(cx_failures_get(cx_blocks_damaged(blocks), 0, &failure));
     CHECK(failure.status == CX_CORRUPT && strstr(failure.message, "broken.cx") != NULL);
-    CHECK(!cx_failures_get(cx_set_unreadable(set), 1, &failure) && !cx_failures_get(NULL, 0, &failure));
-    CHECK(!cx_failures_get(cx_set_unreadable(set), 0, NULL));
+    CHECK(!cx_failures_get(cx_blocks_damaged(blocks), 1, &failure) && !cx_failures_get(NULL, 0, &failure));
+    CHECK(!cx_failures_get(cx_blocks_damaged(blocks), 0, NULL));
+    cx_blocks *fresh;
+    SUCCEEDS(cx_blocks_refresh(blocks, &fresh, &error));
+    CHECK(cx_blocks_count(fresh) == 2);
+    cx_blocks_free(fresh);
 
+    /* Series of both blocks come once, with an id in each. */
     cx_selector *db = selector("{job=\"db\"}");
-    cx_set_selection *selected;
-    SUCCEEDS(cx_set_select(set, db, NULL, NULL, &selected, &error));
-    CHECK(cx_set_selection_part_count(selected) == 1 && cx_failures_count(cx_set_selection_failures(selected)) == 0);
-    size_t position = 9;
-    const cx_selection *part = cx_set_selection_part(selected, 0, &position);
-    CHECK(part != NULL && position == 0 && cx_selection_count(part) == cx_set_selection_count(selected));
-    CHECK(cx_set_selection_part(selected, 1, &position) == NULL);
-
-    /* The block of the set, and the same one opened alone. */
-    cx_block *alone;
-    SUCCEEDS(cx_block_read(path, CX_CHECKS_LAZY, &alone, &error));
-    uint64_t in_set, in_block;
-    SUCCEEDS(cx_block_count(cx_set_block(set, 0), db, NULL, &in_set, &error));
-    SUCCEEDS(cx_block_count(alone, db, NULL, &in_block, &error));
-    CHECK(in_set == in_block && in_set == cx_set_selection_count(selected));
-    finds(cx_set_block(set, 0));
-    cx_block_free(alone);
+    const cx_selector *selectors[] = {db};
+    cx_query query = one(selectors);
+    cx_failures *damaged;
+    SUCCEEDS(cx_failures_new(&damaged, &error));
+    query.damaged = damaged;
+    cx_rows *rows;
+    cx_series series;
+    uint64_t seen = 0, counted, in_one;
+    for (cx_order order = CX_ORDER_REFS; order <= CX_ORDER_LABELS; order++) {
+        SUCCEEDS(cx_query_series(blocks, &query, order, &rows, &error));
+        for (seen = 0;; seen++) {
+            SUCCEEDS(cx_rows_next(rows, &series, &error));
+            if (series.id_count == 0)
+                break;
+            CHECK(series.id_count <= 2);
+        }
+        cx_rows_free(rows);
+    }
+    SUCCEEDS(cx_query_count(blocks, &query, &counted, &error));
+    CHECK(seen == counted && cx_failures_count(damaged) == 0);
+    cx_failures_free(damaged);
+    query.damaged = NULL;
+    cx_blocks *alone;
+    SUCCEEDS(cx_blocks_read(path, NULL, &alone, &error));
+    SUCCEEDS(cx_query_count(alone, &query, &in_one, &error));
+    CHECK(in_one == counted);
+    finds(blocks, 2);
+    cx_blocks_free(alone);
 
     cx_strings *names, *jobs;
-    SUCCEEDS(cx_set_label_names(set, NULL, NULL, NULL, &names, &error));
-    SUCCEEDS(cx_set_label_values(set, "job", 3, db, NULL, 0, NULL, &jobs, &error));
+    SUCCEEDS(cx_query_label_names(blocks, NULL, &names, &error));
+    SUCCEEDS(cx_query_label_values(blocks, &query, "job", 3, &jobs, &error));
     CHECK(cx_strings_count(names) >= 3 && cx_strings_count(jobs) == 1);
-    cx_limits limits = {.max_series = 1};
-    cx_set_selection_free(selected);
-    FAILS(CX_TOO_MANY_SERIES, "more than 1 series", cx_set_select(set, NULL, NULL, &limits, &selected, &error));
+    cx_query limited = {.max_series = 1};
+    FAILS(CX_TOO_MANY_SERIES, "more than 1 series",
+          cx_query_series(blocks, &limited, CX_ORDER_REFS, &rows, &error));
+    /* No block has data of the past, unless its times are unknown. */
     cx_time_range past = {-10, -5};
-    bool is_known;
-    cx_time_range range;
-    SUCCEEDS(cx_block_time_range(cx_set_block(set, 0), &range, &is_known, &error));
-    SUCCEEDS(cx_set_select(set, db, &past, NULL, &selected, &error));
-    CHECK((cx_set_selection_part_count(selected) == 0) == is_known);
-    cx_set_selection_free(selected);
-    cx_set_free(set);
+    query.within = &past;
+    uint64_t before;
+    SUCCEEDS(cx_query_count(blocks, &query, &before, &error));
+    cx_block_info info;
+    size_t timed = 0;
+    for (size_t i = 0; i < 2; i++) {
+        SUCCEEDS(cx_blocks_info(blocks, i, &info, &error));
+        timed += info.has_time;
+    }
+    CHECK((before == 0) == (timed == 2));
+    cx_blocks_free(blocks);
     CHECK(is_text(cx_strings_items(jobs)->data, cx_strings_items(jobs)->len, "db"));
     cx_strings_free(jobs);
     cx_strings_free(names);
@@ -311,14 +394,15 @@ int main(int argc, char **argv) {
     CHECK(strchr(cx_version(), '.') != NULL);
     opens(argv[1]);
     refuses_wrong_arguments(argv[1]);
-    cx_block *block;
-    SUCCEEDS(cx_block_map(argv[1], CX_CHECKS_LAZY, &block, &error));
-    finds(block);
-    selects(block);
-    finds(block);
-    lists_names_and_values(block);
-    cx_block_free(block);
-    handles_outlive_their_block(argv[1]);
+    cx_blocks *blocks;
+    SUCCEEDS(cx_blocks_map(argv[1], NULL, &blocks, &error));
+    finds(blocks, 1);
+    selects(blocks);
+    finds(blocks, 1);
+    lists_names_and_values(blocks);
+    groups(blocks);
+    cx_blocks_free(blocks);
+    handles_outlive_their_blocks(argv[1]);
     queries_folders(argv[1], argv[2]);
     return 0;
 }

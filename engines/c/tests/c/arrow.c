@@ -1,5 +1,5 @@
 /*
- * Reads all series of a block as streams of Arrow record batches, after the block was freed.
+ * Reads all series of a block as streams of Arrow record batches, after its handle was freed.
  * Usage: arrow BLOCK; prints the name and the format of each column.
  */
 #include "check.h"
@@ -40,34 +40,35 @@ static int64_t read_all(struct ArrowArrayStream *stream, int print) {
 
 int main(int argc, char **argv) {
     CHECK(argc == 2);
-    cx_block *block;
-    SUCCEEDS(cx_block_map(argv[1], CX_CHECKS_LAZY, &block, &error));
-    cx_selection *all;
-    SUCCEEDS(cx_block_select(block, NULL, NULL, &all, &error));
-    const uint32_t count = cx_selection_count(all);
-    struct ArrowArrayStream columns, map, some, stream;
-    SUCCEEDS(cx_selection_arrow_stream(all, NULL, &columns, &error));
+    cx_blocks *blocks;
+    SUCCEEDS(cx_blocks_map(argv[1], NULL, &blocks, &error));
+    uint64_t count;
+    SUCCEEDS(cx_query_count(blocks, NULL, &count, &error));
+    struct ArrowArrayStream columns, map, some, ids, stream;
+    SUCCEEDS(cx_query_arrow_stream(blocks, NULL, NULL, &columns, &error));
     const cx_arrow_options as_map = {.as_map = true, .batch_size = 3};
-    SUCCEEDS(cx_selection_arrow_stream(all, &as_map, &map, &error));
+    SUCCEEDS(cx_query_arrow_stream(blocks, NULL, &as_map, &map, &error));
     const cx_string names[] = {{"job", 3}, {"no such label", 13}};
     const cx_arrow_options chosen = {
         .labels = names, .label_count = 2, .without_dictionaries = true, .max_series = 2};
-    SUCCEEDS(cx_selection_arrow_stream(all, &chosen, &some, &error));
+    SUCCEEDS(cx_query_arrow_stream(blocks, NULL, &chosen, &some, &error));
+    const cx_arrow_options with_ids = {.as_map = true, .block_ids = true};
+    SUCCEEDS(cx_query_arrow_stream(blocks, NULL, &with_ids, &ids, &error));
 
-    FAILS(CX_USAGE, "selection", cx_selection_arrow_stream(NULL, NULL, &stream, &error));
+    FAILS(CX_USAGE, "blocks", cx_query_arrow_stream(NULL, NULL, NULL, &stream, &error));
     CHECK(stream.release == NULL);
-    FAILS(CX_USAGE, "stream", cx_selection_arrow_stream(all, NULL, NULL, &error));
+    FAILS(CX_USAGE, "stream", cx_query_arrow_stream(blocks, NULL, NULL, NULL, &error));
     const cx_arrow_options wrong_order = {.order = 9};
-    FAILS(CX_USAGE, "order", cx_selection_arrow_stream(all, &wrong_order, &stream, &error));
+    FAILS(CX_USAGE, "order", cx_query_arrow_stream(blocks, NULL, &wrong_order, &stream, &error));
     const cx_string twice[] = {{"job", 3}, {"job", 3}};
     const cx_arrow_options repeated = {.labels = twice, .label_count = 2};
-    FAILS(CX_USAGE, "job", cx_selection_arrow_stream(all, &repeated, &stream, &error));
+    FAILS(CX_USAGE, "job", cx_query_arrow_stream(blocks, NULL, &repeated, &stream, &error));
     CHECK(stream.release == NULL);
 
-    cx_selection_free(all);
-    cx_block_free(block);
-    CHECK(read_all(&columns, 1) == count);
-    CHECK(read_all(&map, 0) == count);
-    CHECK(read_all(&some, 1) == (count < 2 ? count : 2));
+    cx_blocks_free(blocks);
+    CHECK(read_all(&columns, 1) == (int64_t)count);
+    CHECK(read_all(&map, 0) == (int64_t)count);
+    CHECK(read_all(&some, 1) == (int64_t)(count < 2 ? count : 2));
+    CHECK(read_all(&ids, 1) == (int64_t)count);
     return 0;
 }

@@ -41,65 +41,68 @@ static unsigned read_strings(const cx_strings *strings) {
     return all;
 }
 
-static unsigned read_all(const cx_block *block, const char *path) {
+static unsigned read_rows(const cx_blocks *blocks, const cx_query *query, cx_order order, int most, const char *path) {
+    unsigned all = 0;
+    cx_error error;
+    cx_rows *rows;
+    cx_status status = cx_query_series(blocks, query, order, &rows, &error);
+    if (status != CX_TOO_MANY_SERIES)
+        damaged(status, &error, path);
+    for (int steps = 0; status == CX_OK && steps < most; steps++) {
+        cx_series series;
+        cx_status step = cx_rows_next(rows, &series, &error);
+        damaged(step, &error, path);
+        if (step == CX_OK && series.id_count == 0)
+            break;
+        all += read_labels(series.labels, series.label_count);
+    }
+    cx_rows_free(rows);
+    return all;
+}
+
+static unsigned read_all(const cx_blocks *blocks, const char *path) {
     /* A damaged block may claim billions of series. */
     enum { MOST = 2000 };
-    static cx_label labels[CX_MAX_LABELS];
     cx_error error;
-    uint32_t series_count = 0, found;
     unsigned all = 0;
-    damaged(cx_block_series_count(block, &series_count, &error), &error, path);
-    cx_resolver *resolver;
-    damaged(cx_resolver_new(block, &resolver, &error), &error, path);
-    for (uint32_t series = 0; series < series_count && series < MOST; series++) {
-        size_t count = 0;
-        const cx_label *others;
-        cx_status status = cx_block_labels(block, series, labels, CX_MAX_LABELS, &count, &error);
+    cx_block_info block = {.series_count = 0};
+    damaged(cx_blocks_info(blocks, 0, &block, &error), &error, path);
+    cx_reader *reader;
+    damaged(cx_reader_new(blocks, &reader, &error), &error, path);
+    for (uint32_t series = 0; series < block.series_count && series < MOST; series++) {
+        size_t count = 0, found;
+        const cx_label *labels;
+        cx_series_id id = {block.id, series}, same;
+        cx_status status = cx_reader_labels(reader, id, &labels, &count, &error);
         damaged(status, &error, path);
         if (status == CX_OK) {
             all += read_labels(labels, count);
-            status = cx_block_find(block, labels, count, &found, &error);
+            status = cx_blocks_find(blocks, labels, count, &same, 1, &found, &error);
             /* Labels of damaged keys may have one name. */
             if (status != CX_USAGE)
                 damaged(status, &error, path);
         }
-        status = cx_resolver_labels(resolver, series, &others, &count, &error);
-        damaged(status, &error, path);
-        if (status == CX_OK)
-            all += read_labels(others, count);
     }
-    cx_resolver_free(resolver);
+    cx_reader_free(reader);
 
     static const char *const texts[] = {"{}", "{job=\"api\"}", "{job!=\"\"}", "{__name__=~\".+\",pod!~\"a.*\"}"};
-    cx_limits limits = {.max_series = 1000000, .timeout_ms = 10000};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         cx_selector *chosen = selector(texts[i]);
-        cx_selection *selection;
+        const cx_selector *selectors[] = {chosen};
+        cx_query query = {
+            .selectors = selectors, .selector_count = 1, .max_series = 1000000, .timeout_ms = 10000};
         cx_strings *strings;
+        cx_groups *groups;
         uint64_t count;
-        damaged(cx_block_count(block, chosen, &limits, &count, &error), &error, path);
-        cx_status status = cx_block_select(block, chosen, &limits, &selection, &error);
+        cx_status status = cx_query_count(blocks, &query, &count, &error);
         if (status != CX_TOO_MANY_SERIES)
             damaged(status, &error, path);
-        for (cx_order order = CX_ORDER_REFS; status == CX_OK && order <= CX_ORDER_LABELS; order++) {
-            cx_cursor *cursor;
-            if (cx_selection_cursor(selection, order, &limits, &cursor, &error) != CX_OK)
-                continue;
-            for (int steps = 0; steps < MOST; steps++) {
-                const cx_label *walked;
-                size_t walked_count;
-                cx_status step = cx_cursor_next(cursor, &found, &walked, &walked_count, &error);
-                damaged(step, &error, path);
-                if (found == CX_NO_SERIES)
-                    break;
-                all += read_labels(walked, walked_count);
-            }
-            cx_cursor_free(cursor);
-        }
-        for (int as_map = 0; status == CX_OK && as_map <= 1; as_map++) {
+        for (cx_order order = CX_ORDER_REFS; order <= CX_ORDER_LABELS; order++)
+            all += read_rows(blocks, &query, order, MOST, path);
+        for (int as_map = 0; as_map <= 1; as_map++) {
             const cx_arrow_options options = {.as_map = as_map != 0, .max_series = MOST};
             struct ArrowArrayStream stream;
-            if (cx_selection_arrow_stream(selection, &options, &stream, &error) != CX_OK)
+            if (cx_query_arrow_stream(blocks, &query, &options, &stream, &error) != CX_OK)
                 continue;
             struct ArrowArray batch;
             while (stream.get_next(&stream, &batch) == 0 && batch.release != NULL) {
@@ -108,11 +111,19 @@ static unsigned read_all(const cx_block *block, const char *path) {
             }
             stream.release(&stream);
         }
-        cx_selection_free(selection);
-        damaged(cx_block_label_names(block, chosen, &limits, &strings, &error), &error, path);
+        const cx_string job = {"job", 3};
+        for (int without = 0; without <= 1; without++) {
+            status = cx_query_group(blocks, &query, &job, 1, without != 0, &groups, &error);
+            if (status != CX_TOO_MANY_SERIES)
+                damaged(status, &error, path);
+            for (size_t group = 0; group < cx_groups_count(groups); group++)
+                all += read_labels(cx_groups_items(groups)[group].labels, cx_groups_items(groups)[group].label_count);
+            cx_groups_free(groups);
+        }
+        damaged(cx_query_label_names(blocks, &query, &strings, &error), &error, path);
         all += read_strings(strings);
         cx_strings_free(strings);
-        damaged(cx_block_label_values(block, "job", 3, chosen, 0, &limits, &strings, &error), &error, path);
+        damaged(cx_query_label_values(blocks, &query, "job", 3, &strings, &error), &error, path);
         all += read_strings(strings);
         cx_strings_free(strings);
         cx_selector_free(chosen);
@@ -127,23 +138,24 @@ int main(int argc, char **argv) {
         int expected = atoi(argv[i]);
         const char *path = argv[i + 1];
         cx_error error = {CX_OK, ""};
-        cx_block *block;
-        cx_status status = cx_block_map(path, CX_CHECKS_EAGER, &block, &error);
+        cx_blocks *blocks;
+        cx_open_options options = {.checks = CX_CHECKS_EAGER};
+        cx_status status = cx_blocks_map(path, &options, &blocks, &error);
         if (status == CX_OK)
-            status = cx_block_verify(block, &error);
+            status = cx_blocks_verify(blocks, &error);
         /* The message names the file. */
         if ((expected == -1 ? status == CX_OK : status != expected) ||
             (status != CX_OK && strncmp(error.message, path, strlen(path)) != 0)) {
             fprintf(stderr, "%s: %d %s, expected %d\n", path, (int)status, error.message, expected);
             return 1;
         }
-        cx_block_free(block);
-        for (cx_checks checks = CX_CHECKS_LAZY; checks <= CX_CHECKS_NEVER; checks += 2) {
-            status = cx_block_read(path, checks, &block, &error);
+        cx_blocks_free(blocks);
+        for (options.checks = CX_CHECKS_LAZY; options.checks <= CX_CHECKS_NEVER; options.checks += 2) {
+            status = cx_blocks_read(path, &options, &blocks, &error);
             damaged(status, &error, path);
             if (status == CX_OK)
-                all += read_all(block, path);
-            cx_block_free(block);
+                all += read_all(blocks, path);
+            cx_blocks_free(blocks);
         }
     }
     printf("%d blocks, %lu errors, sum %u\n", argc / 2, errors, all);

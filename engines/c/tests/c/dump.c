@@ -1,5 +1,5 @@
 /*
- * Prints the labels of all series of a block, as lengths and bytes, after reading them in four ways that must agree.
+ * Prints the labels of all series of a block, as lengths and bytes, after reading them in three ways that must agree.
  * Usage: dump BLOCK
  */
 #include "check.h"
@@ -18,35 +18,30 @@ static int are_equal(const cx_label *left, size_t left_count, const cx_label *ri
 
 int main(int argc, char **argv) {
     CHECK(argc == 2);
-    cx_block *block;
-    SUCCEEDS(cx_block_map(argv[1], CX_CHECKS_LAZY, &block, &error));
-    uint32_t series_count;
-    SUCCEEDS(cx_block_series_count(block, &series_count, &error));
-    cx_selection *all;
-    SUCCEEDS(cx_block_select(block, NULL, NULL, &all, &error));
-    CHECK(cx_selection_count(all) == series_count);
-    cx_cursor *cursor;
-    SUCCEEDS(cx_selection_cursor(all, CX_ORDER_REFS, NULL, &cursor, &error));
-    cx_resolver *resolver;
-    SUCCEEDS(cx_resolver_new(block, &resolver, &error));
+    cx_blocks *blocks;
+    SUCCEEDS(cx_blocks_map(argv[1], NULL, &blocks, &error));
+    cx_block_info block;
+    SUCCEEDS(cx_blocks_info(blocks, 0, &block, &error));
+    cx_rows *rows, *only_ids;
+    SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_REFS, &rows, &error));
+    SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_REFS, &only_ids, &error));
+    cx_reader *reader;
+    SUCCEEDS(cx_reader_new(blocks, &reader, &error));
 
-    static cx_label labels[CX_MAX_LABELS];
-    for (uint32_t series = 0; series < series_count; series++) {
-        size_t count, needed;
-        SUCCEEDS(cx_block_labels(block, series, labels, CX_MAX_LABELS, &count, &error));
+    const cx_label *labels;
+    size_t count, found;
+    cx_series series;
+    for (uint32_t ref = 0; ref < block.series_count; ref++) {
+        cx_series_id id = {block.id, ref}, same;
+        SUCCEEDS(cx_reader_labels(reader, id, &labels, &count, &error));
         CHECK(count > 0);
-        FAILS(CX_TOO_SMALL, "room for", cx_block_labels(block, series, labels, count - 1, &needed, &error));
-        CHECK(needed == count);
-
-        const cx_label *others;
-        size_t other_count;
-        uint32_t ref;
-        SUCCEEDS(cx_resolver_labels(resolver, series, &others, &other_count, &error));
-        CHECK(are_equal(labels, count, others, other_count));
-        SUCCEEDS(cx_cursor_next(cursor, &ref, &others, &other_count, &error));
-        CHECK(ref == series && are_equal(labels, count, others, other_count));
-        SUCCEEDS(cx_block_find(block, labels, count, &ref, &error));
-        CHECK(ref == series);
+        SUCCEEDS(cx_rows_next(rows, &series, &error));
+        CHECK(series.id_count == 1 && memcmp(series.ids, &id, sizeof id) == 0);
+        CHECK(are_equal(labels, count, series.labels, series.label_count));
+        SUCCEEDS(cx_rows_next_ids(only_ids, &series, &error));
+        CHECK(series.id_count == 1 && memcmp(series.ids, &id, sizeof id) == 0 && series.labels == NULL);
+        SUCCEEDS(cx_blocks_find(blocks, labels, count, &same, 1, &found, &error));
+        CHECK(found == 1 && memcmp(&same, &id, sizeof id) == 0);
 
         printf("%zu\n", count);
         for (size_t i = 0; i < count; i++) {
@@ -56,21 +51,22 @@ int main(int argc, char **argv) {
             putchar('\n');
         }
     }
-    const cx_label *none;
-    size_t count;
-    uint32_t end;
     for (int twice = 0; twice < 2; twice++) {
-        SUCCEEDS(cx_cursor_next(cursor, &end, &none, &count, &error));
-        CHECK(end == CX_NO_SERIES && none == NULL && count == 0);
+        SUCCEEDS(cx_rows_next(rows, &series, &error));
+        CHECK(series.id_count == 0 && series.ids == NULL && series.labels == NULL && series.label_count == 0);
+        SUCCEEDS(cx_rows_next_ids(only_ids, &series, &error));
+        CHECK(series.id_count == 0);
     }
-    SUCCEEDS(cx_block_labels(block, series_count, labels, CX_MAX_LABELS, &count, &error));
-    CHECK(count == 0);
-    SUCCEEDS(cx_resolver_labels(resolver, CX_NO_SERIES, &none, &count, &error));
-    CHECK(count == 0 && none == NULL);
+    cx_series_id none = {block.id, block.series_count};
+    SUCCEEDS(cx_reader_labels(reader, none, &labels, &count, &error));
+    CHECK(count == 0 && labels == NULL);
+    none = (cx_series_id){{{0}}, 0};
+    SUCCEEDS(cx_reader_labels(reader, none, &labels, &count, &error));
+    CHECK(count == 0 && labels == NULL);
 
-    cx_resolver_free(resolver);
-    cx_cursor_free(cursor);
-    cx_selection_free(all);
-    cx_block_free(block);
+    cx_reader_free(reader);
+    cx_rows_free(rows);
+    cx_rows_free(only_ids);
+    cx_blocks_free(blocks);
     return 0;
 }

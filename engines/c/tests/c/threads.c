@@ -1,5 +1,5 @@
 /*
- * Several threads use one block, one selector and one selection at once, and fight for one cursor.
+ * Several threads use one handle of blocks and one selector at once, and fight for one handle of rows.
  * Usage: threads BLOCK
  */
 #include "check.h"
@@ -7,61 +7,62 @@
 
 enum { THREADS = 8, ROUNDS = 50 };
 
-static cx_block *block;
-static cx_selector *names;
-static cx_selection *shared;
-static cx_cursor *contested;
-static uint32_t series_count;
+static cx_blocks *blocks;
+static const cx_selector *names;
+static cx_rows *contested;
+static cx_block_info block;
 static uint64_t taken[THREADS], refused[THREADS];
 
 static void *work(void *argument) {
     size_t number = *(const size_t *)argument;
-    cx_label labels[64];
+    cx_reader *reader;
+    SUCCEEDS(cx_reader_new(blocks, &reader, &error));
     for (int round = 0; round < ROUNDS; round++) {
-        uint32_t ref = (uint32_t)(number + (size_t)round) % series_count, found;
-        size_t count;
-        SUCCEEDS(cx_block_labels(block, ref, labels, 64, &count, &error));
-        SUCCEEDS(cx_block_find(block, labels, count, &found, &error));
-        CHECK(found == ref);
-        cx_selection *own;
+        cx_series_id id = {block.id, (uint32_t)(number + (size_t)round) % block.series_count}, found;
+        const cx_label *labels;
+        size_t count, ids;
+        SUCCEEDS(cx_reader_labels(reader, id, &labels, &count, &error));
+        SUCCEEDS(cx_blocks_find(blocks, labels, count, &found, 1, &ids, &error));
+        CHECK(ids == 1 && found.series == id.series);
         cx_selector *same = selector("{__name__=~\"[a-z_]*(bucket|total)?\",pod!~\"x+\"}");
-        SUCCEEDS(cx_block_select(block, same, NULL, &own, &error));
+        const cx_selector *own[] = {same};
+        cx_query query = {.selectors = own, .selector_count = 1};
+        uint64_t selected;
+        SUCCEEDS(cx_query_count(blocks, &query, &selected, &error));
         cx_selector_free(same);
-        CHECK(cx_selection_count(own) == series_count);
-        cx_selection_free(own);
-        SUCCEEDS(cx_block_select(block, names, NULL, &own, &error));
-        CHECK(cx_selection_count(own) == series_count && cx_selection_contains(shared, ref));
-        cx_cursor *cursor;
-        SUCCEEDS(cx_selection_cursor(shared, CX_ORDER_LABELS, NULL, &cursor, &error));
+        CHECK(selected == block.series_count);
+        query.selectors = &names;
+        cx_rows *rows;
+        SUCCEEDS(cx_query_series(blocks, &query, CX_ORDER_LABELS, &rows, &error));
+        cx_series series;
         uint32_t seen = 0;
         for (;; seen++) {
-            const cx_label *walked;
-            SUCCEEDS(cx_cursor_next(cursor, &found, &walked, &count, &error));
-            if (found == CX_NO_SERIES)
+            SUCCEEDS(cx_rows_next(rows, &series, &error));
+            if (series.id_count == 0)
                 break;
         }
-        CHECK(seen == series_count);
-        cx_cursor_free(cursor);
-        cx_selection_free(own);
+        CHECK(seen == block.series_count);
+        cx_rows_free(rows);
 
         cx_error error;
-        cx_status status = cx_cursor_next(contested, &found, NULL, NULL, &error);
+        cx_status status = cx_rows_next_ids(contested, &series, &error);
         CHECK(status == CX_OK || (status == CX_USAGE && strstr(error.message, "another thread")));
         if (status == CX_USAGE)
             refused[number]++;
-        else if (found != CX_NO_SERIES)
+        else if (series.id_count > 0)
             taken[number]++;
     }
+    cx_reader_free(reader);
     return NULL;
 }
 
 int main(int argc, char **argv) {
     CHECK(argc == 2);
-    SUCCEEDS(cx_block_map(argv[1], CX_CHECKS_LAZY, &block, &error));
-    SUCCEEDS(cx_block_series_count(block, &series_count, &error));
-    names = selector("{__name__=~\".*\"}");
-    SUCCEEDS(cx_block_select(block, NULL, NULL, &shared, &error));
-    SUCCEEDS(cx_selection_cursor(shared, CX_ORDER_REFS, NULL, &contested, &error));
+    SUCCEEDS(cx_blocks_map(argv[1], NULL, &blocks, &error));
+    SUCCEEDS(cx_blocks_info(blocks, 0, &block, &error));
+    cx_selector *any_name = selector("{__name__=~\".*\"}");
+    names = any_name;
+    SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_REFS, &contested, &error));
     /* The stack that the header asks for. */
     pthread_attr_t attributes;
     CHECK(pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, 512 * 1024) == 0);
@@ -79,10 +80,9 @@ int main(int argc, char **argv) {
     }
     pthread_attr_destroy(&attributes);
     /* Each series was given out once. */
-    CHECK(all == series_count || all + none == THREADS * ROUNDS);
-    cx_cursor_free(contested);
-    cx_selection_free(shared);
-    cx_selector_free(names);
-    cx_block_free(block);
+    CHECK(all == block.series_count || all + none == THREADS * ROUNDS);
+    cx_rows_free(contested);
+    cx_selector_free(any_name);
+    cx_blocks_free(blocks);
     return 0;
 }

@@ -13,50 +13,33 @@ use crate::{KeyId, Result, SeriesRef};
 /// Refs that [`Resolver::resolve_many`] sorts at a time.
 const SORTED_REFS: usize = 1 << 20;
 
-/// Origin of the labels of a [`Resolver`]: a [`BlockView`] gives bytes, a [`Text`] gives text.
-pub trait LabelSource<'data, 'view>: Copy {
-    /// A label, as bytes or as text.
-    type Label: Copy + fmt::Debug;
+/// A form of labels that a [`Resolver`] reads: bytes, or text.
+pub trait ResolvedLabel<'data>: Copy + fmt::Debug {
     /// A label before it is read.
-    const EMPTY: Self::Label;
+    const EMPTY: Self;
 
-    /// Returns the block.
-    fn view(self) -> &'view BlockView<'data>;
-
-    /// Returns a label by its key and value code.
+    /// Reads the label of a key with a value code. `arena` is that of the block if text is read, and else empty.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
-    fn label(self, key: KeyId, code: u32) -> Result<Self::Label>;
+    fn read(view: &BlockView<'data>, arena: &'data str, key: KeyId, code: u32) -> Result<Self>;
 }
 
-impl<'data, 'view> LabelSource<'data, 'view> for &'view BlockView<'data> {
-    type Label = Label<'data>;
-    const EMPTY: Label<'data> = Label { name: &[], value: &[] };
+impl<'data> ResolvedLabel<'data> for Label<'data> {
+    const EMPTY: Self = Self { name: &[], value: &[] };
 
     #[inline(always)]
-    fn view(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn label(self, key: KeyId, code: u32) -> Result<Label<'data>> {
-        BlockView::label(self, key, code)
+    fn read(view: &BlockView<'data>, _: &'data str, key: KeyId, code: u32) -> Result<Self> {
+        view.label(key, code)
     }
 }
 
-impl<'data, 'view> LabelSource<'data, 'view> for Text<'data, 'view> {
-    type Label = TextLabel<'data>;
-    const EMPTY: TextLabel<'data> = TextLabel { name: "", value: "" };
+impl<'data> ResolvedLabel<'data> for TextLabel<'data> {
+    const EMPTY: Self = Self { name: "", value: "" };
 
     #[inline(always)]
-    fn view(self) -> &'view BlockView<'data> {
-        Text::view(&self)
-    }
-
-    #[inline(always)]
-    fn label(self, key: KeyId, code: u32) -> Result<TextLabel<'data>> {
-        Text::label(&self, key, code)
+    fn read(view: &BlockView<'data>, arena: &'data str, key: KeyId, code: u32) -> Result<Self> {
+        Text::from_checked(view, arena).label(key, code)
     }
 }
 
@@ -85,11 +68,13 @@ impl<'data, 'view> LabelSource<'data, 'view> for Text<'data, 'view> {
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Resolver<'data, 'view, S: LabelSource<'data, 'view> = &'view BlockView<'data>> {
+pub struct Resolver<'data, 'view, L = Label<'data>> {
     /// Keyset of the last series.
     current: Option<Current<'data, 'view>>,
-    source: S,
-    buffer: Buffer<S::Label>,
+    view: &'view BlockView<'data>,
+    /// Symbols as text, if text is read.
+    arena: &'data str,
+    buffer: Buffer<L>,
 }
 
 /// Labels of the last series, and the codes in their fields.
@@ -124,21 +109,21 @@ impl<'data> BlockView<'data> {
     /// Returns a cache that resolves many series faster than [`BlockView::series`] does one by one.
     #[must_use]
     pub const fn resolver(&self) -> Resolver<'data, '_> {
-        Resolver::new(self)
+        Resolver::new(self, "")
     }
 }
 
 impl<'data, 'view> Text<'data, 'view> {
     /// Returns a cache that resolves many series to text.
     #[must_use]
-    pub const fn resolver(&self) -> Resolver<'data, 'view, Self> {
-        Resolver::new(*self)
+    pub const fn resolver(&self) -> Resolver<'data, 'view, TextLabel<'data>> {
+        Resolver::new(self.view(), self.arena())
     }
 }
 
-impl<'data, 'view, S: LabelSource<'data, 'view>> Resolver<'data, 'view, S> {
-    const fn new(source: S) -> Self {
-        Self { current: None, source, buffer: Buffer { labels: [S::EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] } }
+impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
+    const fn new(view: &'view BlockView<'data>, arena: &'data str) -> Self {
+        Self { current: None, view, arena, buffer: Buffer { labels: [L::EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] } }
     }
 
     /// Returns the labels of a series, in the order of their names, or `None` if it is out of range.
@@ -146,7 +131,7 @@ impl<'data, 'view, S: LabelSource<'data, 'view>> Resolver<'data, 'view, S> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged. Later calls are not affected.
     #[inline]
-    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[S::Label]>> {
+    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[L]>> {
         let is_current = self.current.as_ref().is_some_and(|current| current.has(series));
         if !is_current && !self.enter(series)? {
             return Ok(None);
@@ -154,8 +139,8 @@ impl<'data, 'view, S: LabelSource<'data, 'view>> Resolver<'data, 'view, S> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let place = series.0.wrapping_sub(current.keyset.first().0);
         let result = match current.labels.paths {
-            Some(paths) => current.read(self.source, paths, place, &mut self.buffer),
-            None => current.walk(self.source, series, place, &mut self.buffer.labels),
+            Some(paths) => current.read(self.arena, paths, place, &mut self.buffer),
+            None => current.walk(self.arena, series, place, &mut self.buffer.labels),
         };
         if let Err(error) = result {
             // The labels may be a mix of this series and the last one.
@@ -200,7 +185,7 @@ impl<'data, 'view, S: LabelSource<'data, 'view>> Resolver<'data, 'view, S> {
     /// assert_eq!(label_counts(&block, &[SeriesRef(7), SeriesRef(0), SeriesRef(0)])?, [0, 1, 1]);
     /// # Ok::<(), chronoxide_format::Error>(())
     /// ```
-    pub fn resolve_many(&mut self, refs: &[SeriesRef], mut each: impl FnMut(usize, Result<Option<&[S::Label]>>)) {
+    pub fn resolve_many(&mut self, refs: &[SeriesRef], mut each: impl FnMut(usize, Result<Option<&[L]>>)) {
         let mut order = Vec::with_capacity(refs.len().min(SORTED_REFS));
         for (refs, first) in refs.chunks(SORTED_REFS).zip((0..).step_by(SORTED_REFS)) {
             order.clear();
@@ -215,7 +200,7 @@ impl<'data, 'view, S: LabelSource<'data, 'view>> Resolver<'data, 'view, S> {
     /// Makes the keyset of a series the current one. Returns false if the series is out of range.
     fn enter(&mut self, series: SeriesRef) -> Result<bool> {
         self.current = None;
-        let Some(keyset) = self.source.view().keyset_with(series)? else { return Ok(false) };
+        let Some(keyset) = self.view.keyset_with(series)? else { return Ok(false) };
         let labels = KeysetLabels::for_keyset(&keyset)?;
         self.current = Some(Current { keyset, labels, rows: PartRows::NONE, read: None });
         Ok(true)
@@ -230,12 +215,12 @@ impl<'data, 'view> Current<'data, 'view> {
 
     /// Reads the labels of series `place` of the keyset: only those of its member if the row was the last one.
     #[inline]
-    fn read<S: LabelSource<'data, 'view>>(
+    fn read<L: ResolvedLabel<'data>>(
         &mut self,
-        source: S,
+        arena: &'data str,
         paths: LabelPaths<'view>,
         place: u32,
-        buffer: &mut Buffer<S::Label>,
+        buffer: &mut Buffer<L>,
     ) -> Result<()> {
         // Lists of a forged block may have more series than the keyset, up to the end of all refs.
         let is_read =
@@ -246,7 +231,7 @@ impl<'data, 'view> Current<'data, 'view> {
                 Some(read) if read.before.checked_add(read.series_count) == Some(place) => (read.row + 1, 0),
                 _ => self.keyset.locate(place)?,
             };
-            self.read_parts(source, paths, (false, row), buffer)?;
+            self.read_parts(arena, paths, (false, row), buffer)?;
             let list = self.keyset.list(row)?;
             let series_count = list.as_ref().map_or(1, |list| list.len());
             self.read = Some(ReadRow { row, before: place - in_list, series_count, list });
@@ -254,7 +239,7 @@ impl<'data, 'view> Current<'data, 'view> {
         match &self.read {
             Some(ReadRow { list: Some(list), before, .. }) => {
                 let member = list.get(place - before)?;
-                self.read_parts(source, paths, (true, member), buffer)
+                self.read_parts(arena, paths, (true, member), buffer)
             }
             _ => Ok(()),
         }
@@ -263,12 +248,12 @@ impl<'data, 'view> Current<'data, 'view> {
     /// Reads the labels of a member, or those of a row except its list. Labels of a part whose row is that of the last
     /// series are kept.
     #[inline(always)]
-    fn read_parts<S: LabelSource<'data, 'view>>(
+    fn read_parts<L: ResolvedLabel<'data>>(
         &mut self,
-        source: S,
+        arena: &'data str,
         paths: LabelPaths<'view>,
         (is_member, row): (bool, u32),
-        buffer: &mut Buffer<S::Label>,
+        buffer: &mut Buffer<L>,
     ) -> Result<()> {
         let (view, path) = (self.keyset.table().view, paths.path);
         for (number, part) in path.parts.iter().enumerate().filter(|(_, part)| part.is_member == is_member) {
@@ -289,7 +274,7 @@ impl<'data, 'view> Current<'data, 'view> {
                 let code = self.rows.code(field)?;
                 // Rows are sorted, so that most of the codes of the next row are those of the last one.
                 if last.is_none() || *known != code {
-                    *label = source.label(KeyId(field.key), paths.value_code(view, field, code)?)?;
+                    *label = L::read(view, arena, KeyId(field.key), paths.value_code(view, field, code)?)?;
                     *known = code;
                 }
             }
@@ -299,18 +284,18 @@ impl<'data, 'view> Current<'data, 'view> {
 
     /// Reads the labels of series `place` of the keyset by a walk over the catalogue.
     #[cold]
-    fn walk<S: LabelSource<'data, 'view>>(
+    fn walk<L: ResolvedLabel<'data>>(
         &self,
-        source: S,
+        arena: &'data str,
         series: SeriesRef,
         place: u32,
-        labels: &mut [S::Label],
+        labels: &mut [L],
     ) -> Result<()> {
         let (row, in_list) = self.keyset.locate(place)?;
         let series = Series::open(&self.keyset, &self.labels, series, row, in_list)?;
         for (ids, place) in series.label_ids().zip(labels) {
             let ids = ids?;
-            *place = source.label(ids.key, ids.code)?;
+            *place = L::read(self.keyset.table().view, arena, ids.key, ids.code)?;
         }
         Ok(())
     }

@@ -1,0 +1,86 @@
+//! Labels of many series, by their ids.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Mutex;
+
+use blocks::{Blocks, LabelReader};
+use self_cell::self_cell;
+
+use crate::blocks::CxBlocks;
+use crate::error::{CxError, guard, guard_value};
+use crate::label::{CxLabel, CxSeriesId, first_element};
+use crate::pointer::{give, lock, required};
+use crate::status::CxStatus;
+
+/// Reads the labels of series, and keeps what neighbours share. One thread at a time may use it: a second one gets
+/// CX_USAGE. It stays valid after its blocks are freed.
+pub struct CxReader {
+    reading: Mutex<Reading>,
+}
+
+/// A reader and the labels of its last series.
+struct Reading {
+    cell: ReaderCell,
+    labels: Vec<CxLabel>,
+}
+
+self_cell!(
+    struct ReaderCell {
+        owner: Blocks,
+        #[covariant]
+        dependent: LabelReader,
+    }
+);
+
+/// Makes a reader. It takes 40 KiB: read series in the order of their ids.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_reader_new(
+    blocks: Option<&CxBlocks>,
+    reader: Option<&mut MaybeUninit<*mut CxReader>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || {
+        give(reader, "reader", || {
+            let cell = ReaderCell::new(required(blocks, "blocks")?.blocks.clone(), Blocks::reader);
+            Ok(CxReader { reading: Mutex::new(Reading { cell, labels: Vec::new() }) })
+        })
+    })
+}
+
+/// Writes the address and the number of the labels of a series, in the order of their names. If no block has the
+/// series, these are NULL and 0. The array is valid until the next call with this reader; what the labels point to, as
+/// long as the blocks.
+///
+/// Allocates only when a series is of another block, or has more labels, than each one before.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_reader_labels(
+    reader: Option<&CxReader>,
+    id: CxSeriesId,
+    labels: Option<&mut MaybeUninit<*const CxLabel>>,
+    count: Option<&mut MaybeUninit<usize>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || {
+        let (labels, count) = (required(labels, "labels")?, required(count, "count")?);
+        labels.write(ptr::null());
+        count.write(0);
+        let mut reading = lock(&required(reader, "reader")?.reading, "reader")?;
+        let Reading { cell, labels: kept } = &mut *reading;
+        kept.clear();
+        cell.with_dependent_mut(|_, reader| {
+            let found = reader.labels(id.into())?.unwrap_or_default();
+            kept.extend(found.iter().map(|&label| CxLabel::from(label)));
+            Ok::<(), blocks::Error>(())
+        })?;
+        labels.write(first_element(kept));
+        count.write(kept.len());
+        Ok(())
+    })
+}
+
+/// Frees a reader, or does nothing for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_reader_free(reader: Option<Box<CxReader>>) {
+    guard_value(|| drop(reader));
+}

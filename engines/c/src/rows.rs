@@ -1,0 +1,152 @@
+//! Selected series with their labels, one by one.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Mutex;
+
+use blocks::SeriesRows;
+use self_cell::self_cell;
+
+use crate::blocks::CxBlocks;
+use crate::error::{CxError, Failure, guard, guard_value};
+use crate::label::{CxLabel, CxSeriesId, first_element};
+use crate::pointer::{give, lock, required};
+use crate::query::{Asked, CxQuery};
+use crate::status::CxStatus;
+
+/// Order of series: one of CX_ORDER_....
+pub type CxOrder = i32;
+
+/// Order of blocks and refs, which is the fastest.
+pub const CX_ORDER_REFS: CxOrder = 0;
+/// Order of labels: by the first name, then the first value, then the second name, and so on, by bytes. A labelset
+/// comes before those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
+pub const CX_ORDER_LABELS: CxOrder = 1;
+
+/// Selected series, to be read one by one. A series that several blocks have comes once. One thread at a time may use
+/// it: a second one gets CX_USAGE. It stays valid after its blocks are freed.
+pub struct CxRows {
+    walk: Mutex<Walk>,
+}
+
+/// A selected series. The arrays are valid until the next call with these rows; what the labels point to, as long as
+/// the blocks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CxSeries {
+    /// Ids of the series, one per block that has it.
+    pub ids: *const CxSeriesId,
+    /// Number of ids; 0 after the last series.
+    pub id_count: usize,
+    /// Labels, in the order of their names.
+    pub labels: *const CxLabel,
+    /// Number of labels.
+    pub label_count: usize,
+}
+
+struct Walk {
+    rows: RowsCell,
+    ids: Vec<CxSeriesId>,
+    labels: Vec<CxLabel>,
+}
+
+self_cell!(
+    struct RowsCell {
+        owner: Asked,
+        #[covariant]
+        dependent: SeriesRows,
+    }
+);
+
+impl Walk {
+    /// Steps to the next series. Without its labels if they are not wanted.
+    fn next(&mut self, with_labels: bool) -> Result<CxSeries, blocks::Error> {
+        let Self { rows, ids, labels } = self;
+        ids.clear();
+        labels.clear();
+        rows.with_dependent_mut(|_, rows| {
+            if with_labels {
+                if let Some(series) = rows.next()? {
+                    ids.extend(series.ids().map(CxSeriesId::from));
+                    labels.extend(series.labels().iter().map(|&label| CxLabel::from(label)));
+                }
+            } else if let Some(found) = rows.next_ids()? {
+                ids.extend(found.map(CxSeriesId::from));
+            }
+            Ok::<(), blocks::Error>(())
+        })?;
+        let (id_count, label_count) = (ids.len(), labels.len());
+        Ok(CxSeries { ids: first_element(ids), id_count, labels: first_element(labels), label_count })
+    }
+}
+
+/// Selects the series of a query. The limits of the query hold until the series are found; for CX_ORDER_LABELS, until
+/// all are sorted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cx_query_series(
+    blocks: Option<&CxBlocks>,
+    query: Option<&CxQuery<'_>>,
+    order: CxOrder,
+    rows: Option<&mut MaybeUninit<*mut CxRows>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || {
+        give(rows, "rows", || {
+            let rows = RowsCell::try_new(Asked::new(blocks, query)?, |asked| {
+                // SAFETY: the caller's contract.
+                let query = unsafe { asked.query(query) }?;
+                match order {
+                    CX_ORDER_REFS => Ok(query.series()?),
+                    CX_ORDER_LABELS => Ok(query.sorted_series()?),
+                    other => {
+                        Err(Failure::usage(format!("order: {other} is not one of CX_ORDER_REFS, CX_ORDER_LABELS")))
+                    }
+                }
+            })?;
+            rows.borrow_owner().report(query);
+            Ok(CxRows { walk: Mutex::new(Walk { rows, ids: Vec::new(), labels: Vec::new() }) })
+        })
+    })
+}
+
+/// Steps to the next series, and writes it. After the last one, it has no ids. After an error of one series, the next
+/// call continues behind it.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_rows_next(
+    rows: Option<&CxRows>,
+    series: Option<&mut MaybeUninit<CxSeries>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    next(rows, true, series, error)
+}
+
+/// Steps to the next series, and writes it without its labels: for callers that need its ids only.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_rows_next_ids(
+    rows: Option<&CxRows>,
+    series: Option<&mut MaybeUninit<CxSeries>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    next(rows, false, series, error)
+}
+
+fn next(
+    rows: Option<&CxRows>,
+    with_labels: bool,
+    series: Option<&mut MaybeUninit<CxSeries>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || {
+        let series = required(series, "series")?;
+        series.write(CxSeries { ids: ptr::null(), id_count: 0, labels: ptr::null(), label_count: 0 });
+        let mut walk = lock(&required(rows, "rows")?.walk, "rows")?;
+        series.write(walk.next(with_labels)?);
+        Ok(())
+    })
+}
+
+/// Frees rows, or does nothing for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_rows_free(rows: Option<Box<CxRows>>) {
+    guard_value(|| drop(rows));
+}
