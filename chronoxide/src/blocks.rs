@@ -26,6 +26,7 @@ pub struct OpenOptions {
     checks: Checks,
     archive_memory: u64,
     skips_damaged: bool,
+    is_mapped: bool,
     #[cfg(feature = "objects")]
     pub(crate) remote: Remote,
 }
@@ -36,6 +37,7 @@ impl Default for OpenOptions {
             checks: Checks::Lazy,
             archive_memory: MAX_ARCHIVE_MEMORY,
             skips_damaged: false,
+            is_mapped: false,
             #[cfg(feature = "objects")]
             remote: Remote::default(),
         }
@@ -43,7 +45,8 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default: checksums are checked where a block is read, and each damaged file is an error.
+    /// Returns the default: files are read into memory, checksums are checked where a block is read, and each damaged
+    /// file is an error.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -69,7 +72,28 @@ impl OpenOptions {
         Self { archive_memory: bytes, ..self }
     }
 
-    /// Opens a block, or the live blocks of a folder, by reading files into memory.
+    /// Maps files instead of reading them: opening costs the same for any size, and bytes that no query reads are not
+    /// loaded.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+    /// // SAFETY: files of this folder are published whole, and never changed in place.
+    /// let options = unsafe { chronoxide::OpenOptions::new().map() };
+    /// assert_eq!(options.open(path)?.len(), 1);
+    /// # Ok::<(), chronoxide::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// As long as blocks that these options open, or anything made from them, exist, their files must not be truncated
+    /// and their bytes must not change: the process could end with SIGBUS, or see bytes that were not checked.
+    /// Published blocks meet this contract: they are only deleted, or replaced by renaming. It also holds for files
+    /// that [`Blocks::refresh`] finds, and for the copies of remote blocks in the cache.
+    #[must_use]
+    pub unsafe fn map(self) -> Self {
+        Self { is_mapped: true, ..self }
+    }
+
+    /// Opens a block, or the live blocks of a folder.
     ///
     /// The blocks of a folder are its files whose names end in `.cx`. The live ones are those that no finished
     /// compaction replaced, so that each series counts once. The folder may change afterwards: the result is a
@@ -78,24 +102,12 @@ impl OpenOptions {
     /// # Errors
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
-        // SAFETY: no file is mapped.
-        unsafe { self.open_as(path.as_ref(), false) }
-    }
-
-    /// Opens a block, or the live blocks of a folder, as memory maps: opening costs the same for any size, and bytes
-    /// that no query reads are not loaded.
-    ///
-    /// # Safety
-    /// As long as the result or anything made from it exists, the files must not be truncated and their bytes must not
-    /// change: the process could end with SIGBUS, or see bytes that were not checked. Published blocks meet this
-    /// contract: they are only deleted, or replaced by renaming. It also holds for files that [`Blocks::refresh`]
-    /// finds, and for the copies of remote blocks in the cache.
-    ///
-    /// # Errors
-    /// As [`OpenOptions::open`].
-    pub unsafe fn map(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
-        // SAFETY: the caller keeps the contract.
-        unsafe { self.open_as(path.as_ref(), true) }
+        let path = path.as_ref();
+        let found = match path.to_str().filter(|text| text.contains("://")) {
+            Some(url) => self.open_url(url)?,
+            None => self.open_path(path)?,
+        };
+        Ok(Blocks::new(Some(path.to_owned()), self, found))
     }
 
     /// Opens a block from its bytes.
@@ -105,58 +117,33 @@ impl OpenOptions {
     pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<Blocks, Error> {
         let block = Block::from_vec(bytes, self.checks).map_err(|source| FileError { path: None, source })?;
         let found = Found { set: BlockSet::from_blocks([block]), ..Found::default() };
-        Ok(Blocks::new(None, self, false, found))
+        Ok(Blocks::new(None, self, found))
     }
 
-    /// # Safety
-    /// The contract of [`OpenOptions::map`], if files are mapped.
-    unsafe fn open_as(&self, path: &Path, is_mapped: bool) -> Result<Blocks, Error> {
-        let url = path.to_str().filter(|text| text.contains("://"));
-        let found = match url {
-            // SAFETY: the caller keeps the contract.
-            Some(url) => unsafe { self.open_url(url, is_mapped) }?,
-            // SAFETY: the caller keeps the contract.
-            None => unsafe { self.open_path(path, is_mapped) }?,
-        };
-        Ok(Blocks::new(Some(path.to_owned()), self, is_mapped, found))
-    }
-
-    /// # Safety
-    /// The contract of [`OpenOptions::map`], if files are mapped.
-    pub(crate) unsafe fn open_path(&self, path: &Path, is_mapped: bool) -> Result<Found, Error> {
+    pub(crate) fn open_path(&self, path: &Path) -> Result<Found, Error> {
         if !path.is_dir() {
-            // SAFETY: the caller keeps the contract.
-            return unsafe { self.open_files([path], is_mapped) };
+            return self.open_files([path]);
         }
-        let set = match is_mapped {
-            // SAFETY: the caller keeps the contract.
+        let set = match self.is_mapped {
+            // SAFETY: the caller of `map` keeps the contract.
             true => unsafe { BlockSet::map_within(path, self.checks, self.archive_memory) }?,
             false => BlockSet::read_within(path, self.checks, self.archive_memory)?,
         };
         let damaged: Vec<_> =
             set.unreadable().iter().map(|(path, error)| Error::from_unreadable(path, error)).collect();
-        Ok(Found { set, damaged: self.skipped(damaged)?, urls: BTreeMap::new() })
+        Ok(Found { set, damaged: self.skipped(damaged)?, urls: BTreeMap::new(), is_folder: true })
     }
 
-    /// # Safety
-    /// None is needed: the signature is that of the feature `objects`.
     #[cfg(not(feature = "objects"))]
-    unsafe fn open_url(&self, url: &str, _is_mapped: bool) -> Result<Found, Error> {
+    fn open_url(&self, url: &str) -> Result<Found, Error> {
         let reason = format!("{url}: this program was built without the feature `objects` of the crate chronoxide");
         Err(Error::new(ErrorKind::Unsupported, reason))
     }
 
     /// Opens the blocks of some files.
-    ///
-    /// # Safety
-    /// The contract of [`OpenOptions::map`], if files are mapped.
-    pub(crate) unsafe fn open_files<P: AsRef<Path>>(
-        &self,
-        paths: impl IntoIterator<Item = P>,
-        is_mapped: bool,
-    ) -> Result<Found, Error> {
-        let open = |path: P| match is_mapped {
-            // SAFETY: the caller keeps the contract.
+    pub(crate) fn open_files<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Found, Error> {
+        let open = |path: P| match self.is_mapped {
+            // SAFETY: the caller of `map` keeps the contract.
             true => unsafe { Block::map_packed(path.as_ref(), self.checks) },
             false => Block::read_packed(path.as_ref(), self.checks),
         };
@@ -184,6 +171,7 @@ pub(crate) struct Found {
     pub(crate) damaged: Vec<Error>,
     /// URLs of blocks that were fetched.
     pub(crate) urls: BTreeMap<BlockId, String>,
+    pub(crate) is_folder: bool,
 }
 
 impl Error {
@@ -212,7 +200,7 @@ pub struct Blocks {
     /// Path or URL, unless the block was opened from bytes.
     path: Option<PathBuf>,
     options: OpenOptions,
-    is_mapped: bool,
+    is_folder: bool,
     pub(crate) set: BlockSet,
     damaged: Arc<[Error]>,
     urls: Arc<BTreeMap<BlockId, String>>,
@@ -227,12 +215,12 @@ impl fmt::Debug for Blocks {
 }
 
 impl Blocks {
-    fn new(path: Option<PathBuf>, options: &OpenOptions, is_mapped: bool, found: Found) -> Self {
-        let Found { set, damaged, urls } = found;
+    fn new(path: Option<PathBuf>, options: &OpenOptions, found: Found) -> Self {
+        let Found { set, damaged, urls, is_folder } = found;
         Self {
             path,
             options: options.clone(),
-            is_mapped,
+            is_folder,
             #[cfg(feature = "arrow")]
             tables: set.blocks().iter().map(|_| std::sync::OnceLock::new()).collect(),
             set,
@@ -256,10 +244,15 @@ impl Blocks {
     /// As [`OpenOptions::open`].
     pub fn refresh(&self) -> Result<Self, Error> {
         let Some(path) = &self.path else { return Ok(self.clone()) };
-        // SAFETY: the caller of `OpenOptions::map` keeps the contract for these files, too.
-        let mut fresh = unsafe { self.options.open_as(path, self.is_mapped) }?;
+        let mut fresh = self.options.open(path)?;
         fresh.set = fresh.set.with_indexes_of(&self.set);
         Ok(fresh)
+    }
+
+    /// Returns true for the blocks of a folder or of a location in an object store, and false for a single block.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.is_folder
     }
 
     /// Returns the number of blocks.

@@ -38,20 +38,18 @@ impl OpenOptions {
         self
     }
 
-    /// # Safety
-    /// The contract of [`OpenOptions::map`], if files are mapped.
-    pub(crate) unsafe fn open_url(&self, url: &str, is_mapped: bool) -> Result<Found, Error> {
+    pub(crate) fn open_url(&self, url: &str) -> Result<Found, Error> {
         let Remote { cache, settings } = &self.remote;
         let location = Location::open_with(url, settings)?;
         if !location.is_remote() {
-            // SAFETY: the caller keeps the contract.
-            return unsafe { self.open_path(Path::new(location.text()), is_mapped) };
+            return self.open_path(Path::new(location.text()));
         }
         let cache = match cache {
             Some(folder) => Cache::open(folder, DEFAULT_CACHE_LEN)?,
             None => Cache::from_environment(DEFAULT_CACHE_LEN)?,
         };
-        let (listed, files, unreadable) = if url.ends_with(BLOCK_SUFFIX) {
+        let is_folder = !url.ends_with(BLOCK_SUFFIX);
+        let (listed, files, unreadable) = if !is_folder {
             let (location, block) = find(url, settings)?;
             let file = cache.fetch(&location, &block.wanted())?;
             (vec![(block.facts.id, url.to_owned())], vec![file], Vec::new())
@@ -61,9 +59,7 @@ impl OpenOptions {
             (named.collect(), files, listing.unreadable)
         };
         let damaged = self.skipped(unreadable.into_iter().map(|(_, error)| error.into()).collect())?;
-        // SAFETY: the caller keeps the contract.
-        let found = unsafe { self.open_files(files, is_mapped) }?;
-        Ok(Found { damaged, urls: listed.into_iter().collect(), ..found })
+        Ok(Found { damaged, urls: listed.into_iter().collect(), is_folder, ..self.open_files(files)? })
     }
 }
 

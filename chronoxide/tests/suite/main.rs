@@ -299,7 +299,7 @@ fn a_refreshed_snapshot_has_the_blocks_of_now() -> TestResult {
     let fixture = Fixture::new()?;
     let folder = fixture.folder.path();
     // SAFETY: files are only added and deleted.
-    for before in [fixture.blocks()?, unsafe { OpenOptions::new().map(folder) }?] {
+    for before in [fixture.blocks()?, unsafe { OpenOptions::new().map() }.open(folder)?] {
         let all = before.query("{}")?.count()?;
         compact(&fixture.paths, folder.join("all.cx"), &CompactOptions::new())?;
         let after = before.refresh()?;
@@ -310,7 +310,7 @@ fn a_refreshed_snapshot_has_the_blocks_of_now() -> TestResult {
         assert_eq!((back.len(), back.query("{}")?.count()?), (2, all));
     }
     // SAFETY: the file is only replaced by renaming.
-    for before in [Blocks::open(&fixture.paths[0])?, unsafe { OpenOptions::new().map(&fixture.paths[0]) }?] {
+    for before in [Blocks::open(&fixture.paths[0])?, unsafe { OpenOptions::new().map() }.open(&fixture.paths[0])?] {
         write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 1))?;
         assert_eq!((before.query("{}")?.count()?, before.refresh()?.query("{}")?.count()?), (20, 2));
         write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 10))?;
@@ -322,7 +322,7 @@ fn a_refreshed_snapshot_has_the_blocks_of_now() -> TestResult {
 fn a_snapshot_outlives_its_files() -> TestResult {
     let fixture = Fixture::new()?;
     // SAFETY: the files are only deleted.
-    let mapped = unsafe { OpenOptions::new().map(fixture.folder.path()) }?;
+    let mapped = unsafe { OpenOptions::new().map() }.open(fixture.folder.path())?;
     let copied = mapped.clone();
     for path in &fixture.paths {
         std::fs::remove_file(path)?;

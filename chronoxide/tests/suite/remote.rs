@@ -21,7 +21,8 @@ fn a_location_is_queried_like_a_folder() -> TestResult {
     let url = format!("s3://{BUCKET}/set/");
     let local = Blocks::open(folder.path())?;
     // SAFETY: nothing else uses the cache.
-    for remote in [options.open(&url)?, unsafe { options.map(&url) }?] {
+    for remote in [options.open(&url)?, unsafe { options.clone().map() }.open(&url)?] {
+        assert!(remote.is_folder());
         let ids =
             |blocks: &Blocks| blocks.iter().map(|block| Ok(block?.id)).collect::<Result<Vec<_>, chronoxide::Error>>();
         assert_eq!(ids(&remote)?, ids(&local)?);

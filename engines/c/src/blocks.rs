@@ -112,7 +112,7 @@ pub unsafe extern "C" fn cx_blocks_map(
             // SAFETY: the caller's contract.
             let path = unsafe { pointer::path(path, "path") }?;
             // SAFETY: the header states the contract of a map, and the caller keeps it.
-            Ok(CxBlocks::new(unsafe { self::options(options)?.map(path) }?))
+            Ok(CxBlocks::new(unsafe { self::options(options)?.map() }.open(path)?))
         })
     })
 }
