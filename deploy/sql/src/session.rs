@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use chronoxide_datafusion::{Access, SeriesCodec, split, task_count};
+use chronoxide::OpenOptions;
+use chronoxide_datafusion::{SeriesCodec, split, task_count};
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionContext;
@@ -12,9 +13,9 @@ use datafusion_distributed::{
 };
 use url::Url;
 
-/// The codec of this process. Blocks are read into memory: on machines with published blocks only, [`Access::mapped`]
+/// The codec of this process. Blocks are read into memory: on machines with published blocks only, [`OpenOptions::map`]
 /// needs less.
-static CODEC: LazyLock<Arc<SeriesCodec>> = LazyLock::new(|| Arc::new(SeriesCodec::new(Access::READ)));
+static CODEC: LazyLock<Arc<SeriesCodec>> = LazyLock::new(|| Arc::new(SeriesCodec::new(OpenOptions::new())));
 
 /// Addresses of the workers.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use chronoxide::OpenOptions;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::SeriesRef;
 use chronoxide_select::{Limits, Selection};
@@ -18,10 +19,11 @@ use datafusion_proto::bytes::Serializeable;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use prost::Message;
 
+use crate::SeriesTable;
+use crate::error::external;
 use crate::label_counts::LabelCountsExec;
 use crate::predicate::Predicate;
 use crate::series_exec::{Selected, SeriesExec};
-use crate::{Access, SeriesTable};
 
 /// Most bytes of blocks that a codec keeps open between messages.
 const MAX_KEPT_LEN: usize = 1 << 30;
@@ -36,16 +38,16 @@ const MAX_KEPT_LEN: usize = 1 << 30;
 /// messages of a query name the same blocks.
 #[derive(Clone, Debug)]
 pub struct SeriesCodec {
-    access: Access,
+    options: OpenOptions,
     /// Open blocks; the last one was used last.
     kept: Arc<Mutex<Vec<(BlockMessage, BlockTable)>>>,
 }
 
 impl SeriesCodec {
-    /// Makes a codec that opens the blocks of received plans by `access`.
+    /// Makes a codec that opens the blocks of received plans by these options.
     #[must_use]
-    pub fn new(access: Access) -> Self {
-        Self { access, kept: Arc::default() }
+    pub fn new(options: OpenOptions) -> Self {
+        Self { options, kept: Arc::default() }
     }
 
     /// Opens a block, unless it is open.
@@ -57,7 +59,7 @@ impl SeriesCodec {
             place.map(|place| kept.remove(place).1)
         };
         // Without the lock: other blocks are opened at the same time.
-        let block = found.map_or_else(|| message.open(self.access), Ok)?;
+        let block = found.map_or_else(|| message.open(&self.options), Ok)?;
         let mut kept = kept();
         kept.retain(|(of_block, _)| of_block != message);
         kept.push((message.clone(), block.clone()));
@@ -210,7 +212,7 @@ impl SeriesMessage {
                             return exec_err!("block {id} is in memory: other processes cannot open it");
                         };
                         let position = u32::try_from(message.blocks.len()).unwrap_or(u32::MAX);
-                        message.blocks.push(BlockMessage { source, id: id.0.to_vec() });
+                        message.blocks.push(BlockMessage { source: source.clone(), id: id.0.to_vec() });
                         positions.insert(id, position);
                         position
                     }
@@ -265,8 +267,8 @@ impl SeriesMessage {
 }
 
 impl BlockMessage {
-    fn open(&self, access: Access) -> Result<BlockTable> {
-        let opened = access.open(&self.source)?.blocks;
+    fn open(&self, options: &OpenOptions) -> Result<BlockTable> {
+        let opened = options.open(&self.source).and_then(|blocks| blocks.tables()).map_err(external)?;
         match &opened[..] {
             [block] if block.block().view().block_id().0[..] == self.id[..] => Ok(block.clone()),
             _ => exec_err!("{}: it is not the block that the query was planned for", self.source),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use chronoxide::OpenOptions;
 use chronoxide_arrow::Strings;
 use chronoxide_select::Limits;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
@@ -12,8 +13,8 @@ use datafusion::error::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
 
-use crate::location::external;
-use crate::{Access, CountsOfGroups, LabelNames, LabelValues, RefsOfJoins, Series, SeriesTable};
+use crate::error::external;
+use crate::{CountsOfGroups, LabelNames, LabelValues, RefsOfJoins, Series, SeriesTable};
 
 /// Name of the format in SQL.
 const STORED_AS: &str = "CHRONOXIDE";
@@ -27,39 +28,31 @@ const STORED_AS: &str = "CHRONOXIDE";
 /// `strings` is `view` (default) or `dictionary`: the type of the columns of labels. The option `max_memory` sets the
 /// maximum memory of the refs of the series that a query selects, in bytes: see [`SeriesTable::with_max_memory`].
 pub fn register(context: &SessionContext) {
-    register_with(context, Access::READ);
+    register_with(context, &OpenOptions::new());
 }
 
-/// Like [`register`], with files that are mapped.
-///
-/// # Safety
-/// As [`Access::mapped`], for all files that statements of the session name.
-pub unsafe fn register_mapped(context: &SessionContext) {
-    // SAFETY: the caller keeps the same contract.
-    register_with(context, unsafe { Access::mapped() });
-}
-
-fn register_with(context: &SessionContext, access: Access) {
-    let factory = Arc::new(SeriesTableFactory::new(access));
+/// Like [`register`], with options by which files are opened, such as [`OpenOptions::map`].
+pub fn register_with(context: &SessionContext, options: &OpenOptions) {
+    let factory = Arc::new(SeriesTableFactory::new(options.clone()));
     context.state_ref().write().table_factories_mut().insert(STORED_AS.to_owned(), factory);
     context.add_optimizer_rule(Arc::new(CountsOfGroups));
     context.add_optimizer_rule(Arc::new(RefsOfJoins));
-    context.register_udtf("series", Arc::new(Series::new(access)));
-    context.register_udtf("label_names", Arc::new(LabelNames::new(access)));
-    context.register_udtf("label_values", Arc::new(LabelValues::new(access)));
+    context.register_udtf("series", Arc::new(Series::new(options.clone())));
+    context.register_udtf("label_names", Arc::new(LabelNames::new(options.clone())));
+    context.register_udtf("label_values", Arc::new(LabelValues::new(options.clone())));
 }
 
 /// Makes tables of blocks for `CREATE EXTERNAL TABLE`.
 #[derive(Debug)]
 pub struct SeriesTableFactory {
-    access: Access,
+    options: OpenOptions,
 }
 
 impl SeriesTableFactory {
-    /// Makes a factory that opens files by `access`.
+    /// Makes a factory that opens files by these options.
     #[must_use]
-    pub fn new(access: Access) -> Self {
-        Self { access }
+    pub fn new(options: OpenOptions) -> Self {
+        Self { options }
     }
 }
 
@@ -96,10 +89,10 @@ impl TableProviderFactory for SeriesTableFactory {
                 }
             }
         }
-        let (location, access) = (location.clone(), self.access);
+        let (location, options) = (location.clone(), self.options.clone());
         // Reads files, or even downloads them.
         let open = move || {
-            let table = SeriesTable::open_location(&location, access)?.with_max_memory(max_memory);
+            let table = SeriesTable::open(&location, &options)?.with_max_memory(max_memory);
             table.with_strings(strings)
         };
         let table = SpawnedTask::spawn_blocking(open).join().await.map_err(external)??;

@@ -1,21 +1,17 @@
 //! Table functions: `series`, `label_names` and `label_values`.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::str::Utf8Error;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType, Field, Schema};
-use chronoxide_arrow::BlockTable;
-use chronoxide_select::{Limits, Searcher, SelectError, Selector};
+use chronoxide::{OpenOptions, Selector};
 use datafusion::catalog::{MemTable, TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
 
-use crate::location::external;
-use crate::{Access, SeriesTable};
+use crate::SeriesTable;
+use crate::error::external;
 
 /// Declares a table function.
 macro_rules! table_function {
@@ -23,14 +19,14 @@ macro_rules! table_function {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name {
-            access: Access,
+            options: OpenOptions,
         }
 
         impl $name {
-            /// Makes the function. It opens files by `access`.
+            /// Makes the function. It opens files by these options.
             #[must_use]
-            pub fn new(access: Access) -> Self {
-                Self { access }
+            pub fn new(options: OpenOptions) -> Self {
+                Self { options }
             }
         }
     };
@@ -56,7 +52,7 @@ table_function! {
 impl TableFunctionImpl for Series {
     fn call_with_args(&self, args: TableFunctionArgs<'_, '_>) -> Result<Arc<dyn TableProvider>> {
         match &texts("series", args.exprs())?[..] {
-            [path] => Ok(Arc::new(SeriesTable::open_location(path, self.access)?)),
+            [path] => Ok(Arc::new(SeriesTable::open(path, &self.options)?)),
             _ => plan_err!("series takes one argument: the path of a block or a folder"),
         }
     }
@@ -69,9 +65,9 @@ impl TableFunctionImpl for LabelNames {
             [path, selector] => (*path, Some(parse(selector)?)),
             _ => return plan_err!("label_names takes the path of a block or a folder and, if wanted, a selector"),
         };
-        distinct("name", &self.access.open(path)?.blocks, |searcher| {
-            searcher.label_names(selector.as_ref().map_or(&[], Selector::matchers))
-        })
+        let blocks = self.options.open(path).map_err(external)?;
+        let names = blocks.query(selector.unwrap_or_default()).and_then(|query| query.label_names());
+        column("name", &names.map_err(external)?)
     }
 }
 
@@ -86,9 +82,9 @@ impl TableFunctionImpl for LabelValues {
                 );
             }
         };
-        distinct("value", &self.access.open(path)?.blocks, |searcher| {
-            searcher.label_values(name, selector.as_ref().map_or(&[], Selector::matchers), None)
-        })
+        let blocks = self.options.open(path).map_err(external)?;
+        let values = blocks.query(selector.unwrap_or_default()).and_then(|query| query.label_values(name));
+        column("value", &values.map_err(external)?)
     }
 }
 
@@ -105,40 +101,13 @@ fn texts<'e>(function: &str, arguments: &'e [Expr]) -> Result<Vec<&'e str>> {
 }
 
 fn parse(selector: &str) -> Result<Selector> {
-    match Selector::parse_any(selector) {
-        Ok(parsed) => Ok(parsed),
-        Err(error) => plan_err!("invalid selector {selector:?}: {error}"),
-    }
+    selector.parse().or_else(|error| plan_err!("{selector:?}: {error}"))
 }
 
-/// Error of a damaged block.
-#[derive(Debug)]
-struct NotText(Utf8Error);
-
-impl fmt::Display for NotText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the name or value of a label is not text: {}", self.0)
-    }
-}
-
-impl std::error::Error for NotText {}
-
-/// Returns the distinct texts of all blocks as a table of one column.
-fn distinct(
-    column: &str,
-    blocks: &[BlockTable],
-    texts: impl for<'a, 'data> Fn(&Searcher<'a, 'data>) -> std::result::Result<Vec<&'data [u8]>, SelectError>,
-) -> Result<Arc<dyn TableProvider>> {
-    let mut all = BTreeSet::new();
-    for table in blocks {
-        let found = table.indexed().search(Limits::default(), &texts).map_err(external)?;
-        for text in found {
-            let text = std::str::from_utf8(text).map_err(|error| external(table.block().locate(NotText(error))))?;
-            all.insert(text.to_owned());
-        }
-    }
-    let values: ArrayRef = Arc::new(StringViewArray::from_iter_values(all));
-    let schema = Arc::new(Schema::new(vec![Field::new(column, DataType::Utf8View, false)]));
+/// Returns texts as a table of one column.
+fn column(name: &str, texts: &[&str]) -> Result<Arc<dyn TableProvider>> {
+    let values: ArrayRef = Arc::new(StringViewArray::from_iter_values(texts));
+    let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Utf8View, false)]));
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![values])?;
     Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?))
 }

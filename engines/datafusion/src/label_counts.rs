@@ -21,7 +21,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use futures::StreamExt;
 
 use crate::SeriesTable;
-use crate::location::external;
+use crate::error::external;
 use crate::series_exec::SeriesExec;
 
 /// The number of series of each value of a label. A value may have several rows, whose counts add up to its number of

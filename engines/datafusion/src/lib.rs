@@ -59,7 +59,6 @@
 //! | module | content |
 //! |---|---|
 //! | `series_table` | [`SeriesTable`]: blocks as a table |
-//! | `location` | opens a path or URL as tables |
 //! | `predicate` | conditions of a query as accepted codes and refs |
 //! | `values` | evaluation of a condition on the values of a label |
 //! | `numbers` | comparisons of `series_ref` as ranges |
@@ -68,6 +67,7 @@
 //! | `counts_of_groups` | [`CountsOfGroups`]: groups by a label, counted in the codes of rows |
 //! | `label_counts` | the number of series of each value of a label, as a table |
 //! | `scan_of` | the table that a column of a plan comes from |
+//! | `error` | errors of blocks as errors of DataFusion |
 //! | `statistics` | numbers of rows, nulls and distinct values |
 //! | `factory` | `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE` |
 //! | `functions` | table functions `series`, `label_names` and `label_values` |
@@ -77,10 +77,10 @@
 #[cfg(feature = "distributed")]
 mod codec;
 mod counts_of_groups;
+mod error;
 mod factory;
 mod functions;
 mod label_counts;
-mod location;
 mod numbers;
 mod predicate;
 mod refs_of_joins;
@@ -96,9 +96,8 @@ pub use chronoxide_arrow::Strings;
 #[cfg(feature = "distributed")]
 pub use codec::SeriesCodec;
 pub use counts_of_groups::CountsOfGroups;
-pub use factory::{SeriesTableFactory, register, register_mapped};
+pub use factory::{SeriesTableFactory, register, register_with};
 pub use functions::{LabelNames, LabelValues, Series};
-pub use location::Access;
 pub use refs_of_joins::RefsOfJoins;
 pub use series_table::SeriesTable;
 #[cfg(feature = "distributed")]

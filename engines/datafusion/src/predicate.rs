@@ -18,7 +18,7 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::logical_expr::{Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
-use crate::location::external;
+use crate::error::external;
 use crate::numbers::refs;
 use crate::values::{Lookup, evaluate};
 

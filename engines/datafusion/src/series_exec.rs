@@ -23,7 +23,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use futures::StreamExt;
 
 use crate::SeriesTable;
-use crate::location::external;
+use crate::error::external;
 use crate::statistics::statistics;
 
 /// Series of a partition: at least this many, unless there are fewer in all. Fewer are read faster than handed over.

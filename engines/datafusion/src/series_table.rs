@@ -7,15 +7,16 @@ use std::sync::atomic::AtomicU64;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
+use chronoxide::{BlockId, Blocks, OpenOptions};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
-use chronoxide_reader::{Block, BlockId};
-use chronoxide_select::{BlockSet, Limits, Selection};
+use chronoxide_reader::Block;
+use chronoxide_select::{Limits, Selection};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::location::{Access, OpenBlocks, external, tables_of_set};
+use crate::error::external;
 use crate::predicate::{Predicate, is_exact};
 use crate::series_exec::SeriesExec;
 
@@ -25,8 +26,8 @@ use crate::series_exec::SeriesExec;
 #[derive(Clone, Debug)]
 pub struct SeriesTable {
     blocks: Arc<[BlockTable]>,
-    /// URLs of the blocks of an object store.
-    urls: Arc<BTreeMap<BlockId, String>>,
+    /// Paths and URLs of blocks.
+    sources: Arc<BTreeMap<BlockId, String>>,
     columns: Arc<[Column]>,
     strings: Strings,
     schema: SchemaRef,
@@ -35,71 +36,52 @@ pub struct SeriesTable {
 }
 
 impl SeriesTable {
-    /// Makes a table of one block.
+    /// Makes a table of blocks. That of a folder has a column `block`.
     ///
     /// # Errors
-    /// `External` if the block is damaged in a byte that was read.
-    pub fn from_block(block: Block) -> Result<Self> {
-        Self::from_block_table(BlockTable::new(block).map_err(external)?)
-    }
-
-    /// Makes a table of one block whose dictionaries are shared.
-    ///
-    /// # Errors
-    /// As [`SeriesTable::from_block`].
-    pub fn from_block_table(block: BlockTable) -> Result<Self> {
-        Self::new(OpenBlocks { blocks: vec![block], urls: BTreeMap::new(), is_set: false })
-    }
-
-    /// Makes a table of the blocks of a set, with a column `block`.
-    ///
-    /// # Errors
-    /// `External` if the set has a file that is not a valid block, or a block is damaged in a byte that was read.
-    pub fn from_set(set: &BlockSet) -> Result<Self> {
-        Self::new(OpenBlocks { blocks: tables_of_set(set)?, urls: BTreeMap::new(), is_set: true })
-    }
-
-    /// Makes a table of a block, or of the blocks of a folder.
-    ///
-    /// # Errors
-    /// As [`SeriesTable::from_set`], and errors of reading files.
-    pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self> {
-        Self::new(access.open_path(path.as_ref())?)
+    /// `External` if a block is damaged in a byte that was read.
+    pub fn new(blocks: &Blocks) -> Result<Self> {
+        let mut sources = BTreeMap::new();
+        for block in blocks.iter() {
+            let block = block.map_err(external)?;
+            let path = || std::path::absolute(block.path?).ok()?.to_str().map(str::to_owned);
+            if let Some(source) = block.url.map(str::to_owned).or_else(path) {
+                sources.insert(block.id, source);
+            }
+        }
+        let tables = blocks.tables().map_err(external)?;
+        let mut names = BTreeSet::new();
+        for table in &tables {
+            names.extend(table.label_names().map_err(external)?);
+        }
+        let own = blocks.is_folder().then(Column::block_id).into_iter().chain([Column::series_ref()]);
+        let columns = Column::with_labels(own, names.into_iter().collect());
+        // Tables are handed to DataFusion of other languages, too.
+        let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();
+        // Most operators of DataFusion have a fast path for views, and none for dictionaries.
+        Self::with_columns(tables, sources, columns, Strings::View)
     }
 
     /// Makes a table of a block, or of the live blocks of a folder or of a location in an object store, by its path or
     /// URL. A URL that ends in `.cx` names a block.
     ///
     /// # Errors
-    /// As [`SeriesTable::open`], and errors of the object store.
-    pub fn open_location(text: &str, access: Access) -> Result<Self> {
-        Self::new(access.open(text)?)
-    }
-
-    fn new(OpenBlocks { blocks, urls, is_set }: OpenBlocks) -> Result<Self> {
-        let mut names = BTreeSet::new();
-        for block in &blocks {
-            names.extend(block.label_names().map_err(external)?);
-        }
-        let own = is_set.then(Column::block_id).into_iter().chain([Column::series_ref()]);
-        let columns = Column::with_labels(own, names.into_iter().collect());
-        // Tables are handed to DataFusion of other languages, too.
-        let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();
-        // Most operators of DataFusion have a fast path for views, and none for dictionaries.
-        Self::with_columns(blocks, urls, columns, Strings::View)
+    /// As [`SeriesTable::new`], and errors of reading files and of the object store.
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        Self::new(&options.open(path).map_err(external)?)
     }
 
     /// Makes a table with some of the columns of the blocks.
     pub(crate) fn with_columns(
         blocks: Vec<BlockTable>,
-        urls: BTreeMap<BlockId, String>,
+        sources: BTreeMap<BlockId, String>,
         columns: Vec<Column>,
         strings: Strings,
     ) -> Result<Self> {
         let schema = schema(&columns, strings).map_err(external)?;
         Ok(Self {
             blocks: blocks.into(),
-            urls: urls.into(),
+            sources: sources.into(),
             columns: columns.into(),
             strings,
             schema,
@@ -137,9 +119,8 @@ impl SeriesTable {
     }
 
     /// Returns the URL of a block of an object store, or the path of a file. Returns `None` for a block in memory.
-    pub(crate) fn source(&self, block: &Block) -> Option<String> {
-        let url = self.urls.get(&block.view().block_id()).cloned();
-        url.or_else(|| Some(std::path::absolute(block.path()?).ok()?.to_str()?.to_owned()))
+    pub(crate) fn source(&self, block: &Block) -> Option<&String> {
+        self.sources.get(&block.view().block_id())
     }
 
     /// Returns the plan that reads columns of the series that satisfy conditions that were pushed to this table, or of

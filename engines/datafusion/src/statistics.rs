@@ -8,7 +8,7 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use datafusion::error::Result;
 
-use crate::location::external;
+use crate::error::external;
 
 /// Returns statistics of columns of selected series. The numbers of rows and of nulls are exact. The number of distinct
 /// values, and their ends, are bounds: a dictionary should have used values only, but a reader must not rely on it

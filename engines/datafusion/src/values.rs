@@ -17,7 +17,7 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{BinaryExpr, Expr, Like, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 
-use crate::location::external;
+use crate::error::external;
 
 /// Conditions that sorted values answer by binary search.
 #[derive(Clone, Debug, PartialEq, Eq)]

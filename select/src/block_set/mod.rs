@@ -48,6 +48,7 @@ pub struct BlockSet {
 /// A block of a set.
 #[derive(Debug)]
 pub struct SetBlock {
+    id: BlockId,
     open: IndexedBlock,
     time: Option<TimeRange>,
 }
@@ -56,13 +57,13 @@ impl SetBlock {
     fn new(block: Block) -> Self {
         // A damaged meta section was found when the folder was opened.
         let time = block.view().meta().ok().and_then(|meta| meta.time());
-        Self { open: IndexedBlock::new(block), time }
+        Self { id: block.view().block_id(), open: IndexedBlock::new(block), time }
     }
 
     /// Returns the block's id.
     #[must_use]
     pub fn id(&self) -> BlockId {
-        self.block().view().block_id()
+        self.id
     }
 
     /// Returns the block.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use chronoxide::OpenOptions;
 use chronoxide_datafusion::SeriesTable;
-use chronoxide_reader::{Block, Checks};
 use chronoxide_testkit::broken::broken;
 use datafusion::prelude::SessionContext;
 
@@ -27,8 +27,8 @@ async fn unused_values_are_not_in_results() {
 async fn broken_blocks_are_errors_or_rows() {
     let (mut opened, mut errors) = (0, 0);
     for broken in broken() {
-        let Ok(block) = Block::from_vec(broken.bytes, Checks::Lazy) else { continue };
-        let Ok(table) = SeriesTable::from_block(block) else { continue };
+        let Ok(blocks) = OpenOptions::new().open_bytes(broken.bytes) else { continue };
+        let Ok(table) = SeriesTable::new(&blocks) else { continue };
         opened += 1;
         let context = SessionContext::new();
         chronoxide_datafusion::register(&context);

@@ -1,6 +1,7 @@
 //! Tables that SQL opens: blocks, folders, functions and their errors.
 
-use chronoxide_reader::{Block, Checks};
+use chronoxide::{Blocks, OpenOptions};
+use chronoxide_datafusion::SeriesTable;
 use chronoxide_testkit::fuzzing::sound::series_in_order;
 use datafusion::prelude::SessionContext;
 
@@ -16,12 +17,13 @@ fn context() -> SessionContext {
 async fn a_folder_has_a_row_per_block_and_series() {
     let folder = tempfile::tempdir().expect("a folder");
     write_goldens(folder.path(), &["plain-bitpacked", "unicode"]);
-    let set = chronoxide_select::BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
-    assert_eq!(set.blocks().len(), 2);
-    let ids: Vec<String> = set.blocks().iter().map(|block| block.id().to_string()).collect();
+    let blocks = Blocks::open(folder.path()).expect("a folder");
+    assert_eq!(blocks.len(), 2);
+    let tables = blocks.tables().expect("sound");
+    let ids: Vec<String> = tables.iter().map(|table| table.block().view().block_id().to_string()).collect();
     let model: Vec<_> =
-        ids.iter().zip(set.blocks()).map(|(id, block)| (&**id, series_in_order(&block.block().view()))).collect();
-    let context = session(&model, &chronoxide_datafusion::SeriesTable::from_set(&set).expect("sound"), true);
+        ids.iter().zip(&tables).map(|(id, table)| (&**id, series_in_order(&table.block().view()))).collect();
+    let context = session(&model, &SeriesTable::new(&blocks).expect("sound"), true);
     let all = agree(&context, "SELECT * FROM {}").await;
     assert_eq!(all.len(), model.iter().map(|(_, series)| series.len()).sum::<usize>());
     let one = agree(&context, &format!("SELECT * FROM {{}} WHERE block = '{}'", ids[0])).await;
@@ -140,8 +142,8 @@ async fn labels_keep_their_names() {
     let labels = ["series_ref", "block", "Job", "k8s.pod"].map(|name| (name.to_owned(), format!("{name} 1")));
     let series = [Labelset::from(labels)].into_iter().collect();
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("valid");
-    let block = Block::from_vec(bytes, Checks::Lazy).expect("sound");
-    let table = chronoxide_datafusion::SeriesTable::from_block(block).expect("sound");
+    let blocks = OpenOptions::new().open_bytes(bytes).expect("sound");
+    let table = SeriesTable::new(&blocks).expect("sound");
     let context = SessionContext::new();
     context.register_table("series", std::sync::Arc::new(table)).expect("a new name");
     let query =

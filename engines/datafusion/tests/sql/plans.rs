@@ -157,8 +157,8 @@ fn many() -> Vec<u8> {
 
 #[tokio::test]
 async fn partitions_have_all_series_once() {
-    let block = chronoxide_reader::Block::from_vec(many(), chronoxide_reader::Checks::Lazy).expect("sound");
-    let table = chronoxide_datafusion::SeriesTable::from_block(block).expect("sound");
+    let blocks = chronoxide::OpenOptions::new().open_bytes(many()).expect("sound");
+    let table = chronoxide_datafusion::SeriesTable::new(&blocks).expect("sound");
     for (partitions, expected) in [(1, 1), (2, 2), (16, 4)] {
         let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(partitions));
         context.register_table("series", std::sync::Arc::new(table.clone())).expect("a new name");

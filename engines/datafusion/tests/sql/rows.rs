@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow::util::display::array_value_to_string;
+use chronoxide::OpenOptions;
 use chronoxide_datafusion::SeriesTable;
-use chronoxide_reader::{Block, Checks};
 use chronoxide_testkit::fuzzing::sound::series_in_order;
 use chronoxide_testkit::plan::Labelset;
 use datafusion::datasource::MemTable;
@@ -47,9 +47,10 @@ pub fn session(blocks: &[(&str, Vec<Labelset>)], table: &SeriesTable, with_ids: 
 
 /// Returns a session with one block.
 pub fn session_of_block(bytes: &[u8]) -> SessionContext {
-    let block = Block::from_vec(bytes.to_vec(), Checks::Lazy).expect("sound");
-    let model = [("", series_in_order(&block.view()))];
-    session(&model, &SeriesTable::from_block(block).expect("sound"), false)
+    let blocks = OpenOptions::new().open_bytes(bytes.to_vec()).expect("sound");
+    let tables = blocks.tables().expect("sound");
+    let model = [("", series_in_order(&tables[0].block().view()))];
+    session(&model, &SeriesTable::new(&blocks).expect("sound"), false)
 }
 
 /// Returns the rows of a query, each as text, sorted; nulls are `NULL`.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow::util::display::array_value_to_string;
-use chronoxide_datafusion::{Access, SeriesTable};
+use chronoxide::OpenOptions;
+use chronoxide_datafusion::SeriesTable;
 use datafusion::prelude::SessionContext;
 
 use crate::data::{Files, SAMPLES};
@@ -61,7 +62,7 @@ async fn samples_of_series_that_are_not_selected_are_skipped() {
     assert!(equalities > 0);
     // A session without the rule gives the same rows, for all kinds of joins and types of refs.
     let plain = SessionContext::new();
-    let open = SeriesTable::open(&files.block, Access::READ).expect("sound");
+    let open = SeriesTable::open(&files.block, &OpenOptions::new()).expect("sound");
     plain.register_table("series", Arc::new(open)).expect("a new name");
     let samples = format!("CREATE EXTERNAL TABLE samples STORED AS PARQUET LOCATION '{}'", files.samples.display());
     plain.sql(&samples).await.expect("a table");
