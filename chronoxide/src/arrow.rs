@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_arrow::{BlockTable, ChainedBatches, Column, Guarded, Scan, Strings, TableError, schema};
 
-use crate::{Blocks, Error, ErrorKind, Query};
+use crate::{Blocks, Error, ErrorKind, Query, Selection};
 
 /// Columns, order and size of record batches.
 #[derive(Clone, Debug)]
@@ -118,15 +118,23 @@ impl Query<'_> {
     /// As [`Query::series`], and of kind `Usage` if two columns have one name. Damage that is met later is an error of
     /// the iterator, which ends it.
     pub fn batches(&self, options: &BatchOptions) -> Result<Batches, Error> {
-        let selection = self.select(&self.start())?;
+        self.select()?.batches(options)
+    }
+}
+
+impl Selection {
+    /// Returns the series as record batches of Arrow, as [`Query::batches`].
+    ///
+    /// # Errors
+    /// As [`Query::batches`].
+    pub fn batches(&self, options: &BatchOptions) -> Result<Batches, Error> {
         let tables = self.blocks.tables()?;
         let columns = options.columns(&tables)?;
         let schema = schema(&columns, options.strings)?;
-        let scans = selection.blocks().iter().filter_map(|selected| {
-            let scan = tables.get(selected.block)?.scan().with_selection(selected.series.clone());
-            let scan = scan.with_columns(columns.iter().cloned()).with_strings(options.strings);
-            let scan = scan.with_batch_size(options.batch_size);
-            Some(if options.is_sorted { scan.in_label_order() } else { scan })
+        let scans = tables.iter().zip(&self.refs).filter(|(_, refs)| !refs.is_empty()).map(|(table, refs)| {
+            let scan = table.scan().with_selection(refs.clone()).with_columns(columns.iter().cloned());
+            let scan = scan.with_strings(options.strings).with_batch_size(options.batch_size);
+            if options.is_sorted { scan.in_label_order() } else { scan }
         });
         Ok(Batches(Guarded::new(ChainedBatches::new(schema, scans, options.max_series))))
     }

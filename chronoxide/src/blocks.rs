@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chronoxide_reader::{Block, BlockId, Checks, FileError, MAX_ARCHIVE_MEMORY, OpenError, check_archives};
-use chronoxide_select::BlockSet;
+use chronoxide_select::{BlockSet, SetBlock};
 
 use crate::error::full_text;
 #[cfg(feature = "objects")]
 use crate::remote::Remote;
-use crate::{Error, ErrorKind, Query, Selector};
+use crate::{Error, ErrorKind, Label, Query, Selector};
 
 /// How blocks are opened.
 ///
@@ -270,15 +270,44 @@ impl Blocks {
     /// Returns the blocks, by their ids.
     ///
     /// # Errors
-    /// An error of kind `Corrupt` if a block is damaged where its number of series is.
+    /// An error of kind `Corrupt` if a block is damaged where these facts are.
     pub fn iter(&self) -> impl Iterator<Item = Result<BlockInfo<'_>, Error>> {
         self.set.blocks().iter().map(|block| {
-            let count = block.block().view().series_count();
-            let series_count = count.map_err(|error| Error::from(block.block().locate(error)))?;
+            let (view, locate) = (block.open().view(), |error| Error::from(block.block().locate(error)));
+            let series_count = view.series_count().map_err(locate)?;
+            let external = view.meta().and_then(|meta| meta.external_labels()).map_err(locate)?;
+            let external_labels = external.map(|pair| pair.map(|(name, value)| Label { name, value }).map_err(locate));
+            let external_labels = external_labels.collect::<Result<_, _>>()?;
+            let byte_len = block.block().bytes().len() as u64;
             let time = block.time().map(|time| (time.start, time.end));
             let (path, url) = (block.block().path(), self.urls.get(&block.id()).map(String::as_str));
-            Ok(BlockInfo { path, url, id: block.id(), series_count, time })
+            Ok(BlockInfo { path, url, id: block.id(), series_count, byte_len, time, external_labels })
         })
+    }
+
+    /// Returns each block alone, in the order of [`Blocks::iter`]. They share indexes with this snapshot.
+    #[must_use]
+    pub fn each(&self) -> Vec<Self> {
+        let single = |(position, block): (usize, &SetBlock)| {
+            #[cfg(not(feature = "arrow"))]
+            let _ = position;
+            Self {
+                path: block.block().path().map(Path::to_owned),
+                options: self.options.clone(),
+                is_folder: false,
+                set: BlockSet::from(block.clone()),
+                damaged: Arc::default(),
+                urls: Arc::clone(&self.urls),
+                #[cfg(feature = "arrow")]
+                tables: self.tables.iter().skip(position).take(1).cloned().collect(),
+            }
+        };
+        self.set.blocks().iter().enumerate().map(single).collect()
+    }
+
+    /// Returns true if both have blocks of the same ids.
+    pub(crate) fn has_same_ids(&self, other: &Self) -> bool {
+        self.set.blocks().iter().map(SetBlock::id).eq(other.set.blocks().iter().map(SetBlock::id))
     }
 
     /// Returns the errors of files that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
@@ -311,7 +340,7 @@ impl Blocks {
     }
 }
 
-/// File, id, number of series and time range of a block.
+/// Facts about a block.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo<'b> {
@@ -323,7 +352,11 @@ pub struct BlockInfo<'b> {
     pub id: BlockId,
     /// Number of series.
     pub series_count: u32,
+    /// Size in bytes.
+    pub byte_len: u64,
     /// Time range of the data, in nanoseconds since 1970, from the first time to before the second; `None` if it is
     /// unknown.
     pub time: Option<(i64, i64)>,
+    /// External labels, which belong to all series of the block and are not among their labels.
+    pub external_labels: Vec<Label<'b>>,
 }

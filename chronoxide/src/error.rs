@@ -1,8 +1,8 @@
 //! [`Error`]: why a call failed.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use chronoxide_labels::{LabelError, SealError};
 use chronoxide_publish::PublishError;
@@ -80,6 +80,19 @@ impl Error {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
+    }
+
+    /// Returns the error of the system, if it caused this one.
+    #[must_use]
+    pub fn io_error(&self) -> Option<&io::Error> {
+        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*self.0.cause);
+        while let Some(error) = cause {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            cause = error.source();
+        }
+        None
     }
 
     /// Returns the id of the rule that a damaged block breaks, as `spec/FORMAT.md` names it.

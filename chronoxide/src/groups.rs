@@ -32,7 +32,7 @@ impl<'b> Group<'b> {
 /// Groups the series of a query.
 pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<'b>, Error> {
     let started = query.start();
-    let selection = query.select(&started)?;
+    let selection = query.found(&started)?;
     let found = query.accepted(started.group(&selection, labels)?)?;
     let mut counts = vec![0_u64; found.labels().len()];
     let mut count = |group: u32| {

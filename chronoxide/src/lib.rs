@@ -80,6 +80,7 @@
 //! |---|---|
 //! | `blocks` | [`OpenOptions`] and [`Blocks`]: open files |
 //! | `query` | [`Query`]: selected series, and what is asked about them |
+//! | `selection` | [`Selection`]: selected series, to be kept and combined |
 //! | `selector` | [`Selector`]: matchers that are parsed once |
 //! | `series` | [`SeriesRows`], [`Series`], [`SeriesId`], [`LabelReader`] |
 //! | `groups` | [`Group`]: numbers of series by label |
@@ -100,6 +101,7 @@ mod groups;
 mod query;
 #[cfg(feature = "objects")]
 mod remote;
+mod selection;
 mod selector;
 mod series;
 mod write;
@@ -115,6 +117,7 @@ pub use compact::{CompactOptions, Compacted, compact};
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, Groups};
 pub use query::Query;
+pub use selection::Selection;
 pub use selector::Selector;
 pub use series::{LabelReader, Series, SeriesId, SeriesRows};
 pub use write::{BlockWriter, SeriesNumber, WriteOptions, Written};

@@ -148,8 +148,8 @@ impl<'b> Query<'b> {
         self.selectors.iter().map(Selector::matchers).collect()
     }
 
-    /// Selects series.
-    pub(crate) fn select(&self, query: &SetQuery<'b>) -> Result<SetSelection, Error> {
+    /// Selects series of each block.
+    pub(crate) fn found(&self, query: &SetQuery<'b>) -> Result<SetSelection, Error> {
         let selection = query.select_any(&self.alternatives())?;
         self.accept(selection.failed().to_vec())?;
         Ok(selection)
@@ -182,10 +182,10 @@ impl<'b> Query<'b> {
     /// Errors of the limits, and of kind `Corrupt` for a damaged block.
     pub fn series(&self) -> Result<SeriesRows<'b>, Error> {
         let query = self.start();
-        let selection = self.select(&query)?;
+        let selection = self.found(&query)?;
         let source = match selection.blocks() {
             [] => Source::Joined(Vec::new().into_iter()),
-            [only] => Source::OneBlock(only.block, only.series.ranges().collect()),
+            [only] => Source::Blocks([(only.block, only.series.ranges().collect())].into()),
             _ => Source::Joined(self.accepted(query.join(&selection)?)?.into_iter()),
         };
         Ok(SeriesRows::new(self.blocks, source))
@@ -204,7 +204,7 @@ impl<'b> Query<'b> {
         let query = self.start();
         let limits = self.limits();
         let mut blocks = Vec::new();
-        for selected in self.select(&query)?.blocks() {
+        for selected in self.found(&query)?.blocks() {
             let Some(block) = self.blocks.set.blocks().get(selected.block) else { continue };
             let order = block.open().searcher(limits)?.in_label_order(&selected.series);
             let order = order.map_err(|error| block.block().locate(error))?;

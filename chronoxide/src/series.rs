@@ -57,15 +57,12 @@ impl<'b> LabelReader<'b> {
     /// # Errors
     /// An error of kind `Corrupt` if the block is damaged where the series is.
     pub fn labels(&mut self, id: SeriesId) -> Result<Option<&[Label<'b>]>, Error> {
-        let blocks = self.blocks.set.blocks();
-        let block = match &self.current {
-            Some((last, _)) if blocks.get(*last).is_some_and(|last| last.id() == id.block) => *last,
-            _ => match blocks.binary_search_by_key(&id.block, |block| block.id()) {
-                Ok(found) => found,
-                Err(_) => return Ok(None),
-            },
-        };
-        self.read(Occurrence { block, series: SeriesRef(id.series) })
+        let last = self.current.as_ref().map(|(last, _)| *last);
+        let is_last = |last: &usize| self.blocks.set.blocks().get(*last).is_some_and(|last| last.id() == id.block);
+        match last.filter(is_last).or_else(|| self.blocks.position(id)) {
+            Some(block) => self.read(Occurrence { block, series: SeriesRef(id.series) }),
+            None => Ok(None),
+        }
     }
 
     #[inline]
@@ -82,8 +79,8 @@ impl<'b> LabelReader<'b> {
 
 /// Selected series that are still to be read.
 pub(crate) enum Source<'b> {
-    /// Ranges of refs of the block at a position.
-    OneBlock(usize, VecDeque<Range<SeriesRef>>),
+    /// Ranges of refs of the blocks at some positions.
+    Blocks(VecDeque<(usize, VecDeque<Range<SeriesRef>>)>),
     Joined(vec::IntoIter<JoinedSeries>),
     Sorted(Merge<'b>),
 }
@@ -185,13 +182,18 @@ impl<'b> SeriesRows<'b> {
     fn step(&mut self) -> Result<bool, Error> {
         self.occurrences.clear();
         match &mut self.source {
-            Source::OneBlock(block, ranges) => {
-                if let Some(range) = ranges.front_mut() {
+            Source::Blocks(blocks) => {
+                while let Some((block, ranges)) = blocks.front_mut() {
+                    let Some(range) = ranges.front_mut() else {
+                        blocks.pop_front();
+                        continue;
+                    };
                     self.occurrences.push(Occurrence { block: *block, series: range.start });
                     range.start = SeriesRef(range.start.0 + 1);
                     if range.is_empty() {
                         ranges.pop_front();
                     }
+                    break;
                 }
             }
             Source::Joined(joined) => {
@@ -300,6 +302,11 @@ impl<'b> Merge<'b> {
 impl Blocks {
     fn id_of(&self, Occurrence { block, series }: Occurrence) -> Option<SeriesId> {
         Some(SeriesId { block: self.set.blocks().get(block)?.id(), series: series.0 })
+    }
+
+    /// Returns the position of the block of a series.
+    pub(crate) fn position(&self, id: SeriesId) -> Option<usize> {
+        self.set.blocks().binary_search_by_key(&id.block, |block| block.id()).ok()
     }
 
     /// Returns a reader of the labels of many series.

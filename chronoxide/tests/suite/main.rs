@@ -14,6 +14,7 @@ use chronoxide::{
 mod batches;
 mod opening;
 mod remote;
+mod selection;
 mod sorted;
 
 type TestResult = Result<(), Box<dyn StdError>>;

@@ -6,8 +6,11 @@ use chronoxide::{Blocks, ErrorKind, Operator, Query, Selector, SeriesId, WriteOp
 
 use super::{Fixture, Labelset, TestResult, labelsets, write};
 
-/// Reads all series in the order of labels, with the number of their ids.
-fn sorted(query: &Query<'_>) -> Result<Vec<(Vec<(String, String)>, usize)>, chronoxide::Error> {
+/// Labels of series, each with the number of its ids.
+type Counted = Vec<(Vec<(String, String)>, usize)>;
+
+/// Reads all series in the order of labels.
+fn sorted(query: &Query<'_>) -> Result<Counted, chronoxide::Error> {
     let (mut found, mut rows) = (Vec::new(), query.sorted_series()?);
     while let Some(series) = rows.next()? {
         let labels = series.labels().iter().map(|label| (label.name.to_owned(), label.value.to_owned()));
@@ -18,7 +21,7 @@ fn sorted(query: &Query<'_>) -> Result<Vec<(Vec<(String, String)>, usize)>, chro
 }
 
 /// Returns labelsets in the order of their labels, with the number of times that each was given.
-fn expected<'a>(labelsets: impl IntoIterator<Item = &'a Labelset>) -> Vec<(Vec<(String, String)>, usize)> {
+fn expected<'a>(labelsets: impl IntoIterator<Item = &'a Labelset>) -> Counted {
     let mut counts = BTreeMap::<Vec<(String, String)>, usize>::new();
     for labels in labelsets {
         *counts.entry(labels.clone().into_iter().collect()).or_default() += 1;

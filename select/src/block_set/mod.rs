@@ -45,8 +45,8 @@ pub struct BlockSet {
     unreadable: Arc<[(PathBuf, OpenError)]>,
 }
 
-/// A block of a set.
-#[derive(Debug)]
+/// A block of a set. Clones share the block and its index.
+#[derive(Clone, Debug)]
 pub struct SetBlock {
     id: BlockId,
     open: IndexedBlock,
@@ -82,6 +82,13 @@ impl SetBlock {
     #[must_use]
     pub fn time(&self) -> Option<TimeRange> {
         self.time
+    }
+}
+
+impl From<SetBlock> for BlockSet {
+    /// Makes a set of one block, which shares its index.
+    fn from(block: SetBlock) -> Self {
+        Self { blocks: Arc::new([block]), ..Self::default() }
     }
 }
 

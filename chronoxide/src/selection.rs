@@ -1,0 +1,159 @@
+//! [`Selection`]: selected series, to be kept and combined.
+
+use std::fmt;
+
+use chronoxide_reader::SeriesRef;
+use chronoxide_select::Selection as Refs;
+
+use crate::series::{SeriesRows, Source};
+use crate::{Blocks, Error, ErrorKind, Query, SeriesId};
+
+/// Selected series of each block, which keep the blocks open: what an engine keeps of a query, and combines with others.
+/// A series that several blocks have is selected in each.
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+/// let blocks = chronoxide::Blocks::open(path)?;
+/// let (up, pods) = (blocks.query("up")?.select()?, blocks.query(r#"{pod!=""}"#)?.select()?);
+/// let both = up.intersection(&pods)?;
+/// assert_eq!(both.len(), blocks.query(r#"up{pod!=""}"#)?.count()?);
+/// assert!(both.ids().all(|id| up.contains(id) && pods.contains(id)));
+/// # Ok::<(), chronoxide::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Selection {
+    pub(crate) blocks: Blocks,
+    /// Refs in each block, by the position of the block.
+    pub(crate) refs: Vec<Refs>,
+}
+
+impl fmt::Debug for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selection").field("blocks", &self.blocks).field("len", &self.len()).finish()
+    }
+}
+
+impl PartialEq for Selection {
+    /// Compares the series, and the ids of the blocks.
+    fn eq(&self, other: &Self) -> bool {
+        self.blocks.has_same_ids(&other.blocks) && self.refs == other.refs
+    }
+}
+
+impl Query<'_> {
+    /// Selects the series, and keeps their numbers: 8 bytes per run of neighbouring series.
+    ///
+    /// # Errors
+    /// As [`Query::series`].
+    pub fn select(&self) -> Result<Selection, Error> {
+        let found = self.found(&self.start())?;
+        let mut refs = vec![Refs::default(); self.blocks.len()];
+        for block in found.blocks() {
+            if let Some(place) = refs.get_mut(block.block) {
+                place.clone_from(&block.series);
+            }
+        }
+        Ok(Selection { blocks: self.blocks.clone(), refs })
+    }
+}
+
+impl Selection {
+    /// Returns the blocks of the series.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// Returns the number of series, summed over the blocks.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.refs.iter().map(|refs| u64::from(refs.count())).sum()
+    }
+
+    /// Returns true if no series is selected.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.refs.iter().all(Refs::is_empty)
+    }
+
+    /// Returns true if a series is selected. Costs two binary searches.
+    #[must_use]
+    pub fn contains(&self, id: SeriesId) -> bool {
+        let refs = self.blocks.position(id).and_then(|position| self.refs.get(position));
+        refs.is_some_and(|refs| refs.contains(SeriesRef(id.series)))
+    }
+
+    /// Returns the ids of the series, in their order.
+    pub fn ids(&self) -> impl Iterator<Item = SeriesId> {
+        let blocks = self.blocks.set.blocks().iter().zip(&self.refs);
+        blocks.flat_map(|(block, refs)| refs.iter().map(|series| SeriesId { block: block.id(), series: series.0 }))
+    }
+
+    /// Returns the id at a position. Costs a look at each run of neighbouring series before it.
+    #[must_use]
+    pub fn nth(&self, position: u64) -> Option<SeriesId> {
+        let mut left = position;
+        for (block, refs) in self.blocks.set.blocks().iter().zip(&self.refs) {
+            for range in refs.ranges() {
+                let count = u64::from(range.end.0 - range.start.0);
+                if left < count {
+                    let series = range.start.0 + u32::try_from(left).unwrap_or_default();
+                    return Some(SeriesId { block: block.id(), series });
+                }
+                left -= count;
+            }
+        }
+        None
+    }
+
+    /// Returns the series, with their labels, block by block.
+    #[must_use]
+    pub fn series(&self) -> SeriesRows<'_> {
+        let ranges = self.refs.iter().map(|refs| refs.ranges().collect()).enumerate();
+        SeriesRows::new(&self.blocks, Source::Blocks(ranges.collect()))
+    }
+
+    /// Returns the series of each block, in the order of blocks.
+    #[must_use]
+    pub fn by_block(&self) -> Vec<Self> {
+        let blocks = self.blocks.each().into_iter().zip(&self.refs);
+        blocks.map(|(blocks, refs)| Self { blocks, refs: vec![refs.clone()] }).collect()
+    }
+
+    /// Returns the series of either.
+    ///
+    /// # Errors
+    /// An error of kind `Usage` for selections of different blocks.
+    pub fn union(&self, other: &Self) -> Result<Self, Error> {
+        self.combined(other, Refs::union)
+    }
+
+    /// Returns the series of both.
+    ///
+    /// # Errors
+    /// As [`Selection::union`].
+    pub fn intersection(&self, other: &Self) -> Result<Self, Error> {
+        self.combined(other, Refs::intersection)
+    }
+
+    /// Returns the series that the other does not have.
+    ///
+    /// # Errors
+    /// As [`Selection::union`].
+    pub fn difference(&self, other: &Self) -> Result<Self, Error> {
+        self.combined(other, Refs::difference)
+    }
+
+    fn combined(&self, other: &Self, combine: impl Fn(&Refs, &Refs) -> Refs) -> Result<Self, Error> {
+        if !self.blocks.has_same_ids(&other.blocks) {
+            return Err(Error::new(ErrorKind::Usage, "the selections are of different blocks"));
+        }
+        let mut refs = Vec::with_capacity(self.refs.len());
+        for ((block, left), right) in self.blocks.iter().zip(&self.refs).zip(&other.refs) {
+            // Damaged blocks of one id can have different numbers of series.
+            let all = Refs::from_range(SeriesRef(0)..SeriesRef(block?.series_count));
+            refs.push(combine(left, right).intersection(&all));
+        }
+        Ok(Self { blocks: self.blocks.clone(), refs })
+    }
+}
