@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_arrow::{BlockTable, ChainedBatches, Column, Guarded, Scan, Strings, TableError, schema};
+use chronoxide_select::Selection as Refs;
 
 use crate::{Blocks, Error, ErrorKind, Query, Selection};
 
@@ -30,15 +31,26 @@ impl Default for BatchOptions {
             is_map: false,
             strings: Strings::Dictionary,
             is_sorted: false,
-            batch_size: Scan::DEFAULT_BATCH_SIZE,
+            batch_size: Self::DEFAULT_BATCH_SIZE,
             max_series: u64::MAX,
         }
     }
 }
 
 impl BatchOptions {
-    /// Returns the default: a column `series_ref`, and one per label of the blocks, as dictionaries, in the order of
-    /// refs.
+    /// Series per batch, unless set.
+    pub const DEFAULT_BATCH_SIZE: usize = Scan::DEFAULT_BATCH_SIZE;
+
+    /// Returns the default: a column `series_ref`, and one per label of the blocks, in the order of refs.
+    ///
+    /// | column | Arrow type | content |
+    /// |---|---|---|
+    /// | `block` | `Utf8View` | id of the block as text, which parses as [`BlockId`](crate::BlockId) |
+    /// | `series_ref` | `UInt64` | position of the series in its block: with `block`, its [`SeriesId`](crate::SeriesId) |
+    /// | one per label | `Dictionary(UInt32, Utf8View)`, or `Utf8View` | value, null if the series does not have it |
+    /// | `labels`, instead of these | `Map(Utf8View, Utf8View)` | all labels, sorted by name |
+    ///
+    /// If a label is named like another column, the other gets a leading underscore.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,7 +60,7 @@ impl BatchOptions {
         Self { labels: Some(names.into_iter().map(N::into).collect()), ..self }
     }
 
-    /// Adds a column `block` with the ids of blocks: refs of several blocks are numbers that repeat.
+    /// Adds the column `block`: refs of several blocks are numbers that repeat.
     pub fn block_ids(self, has_block_ids: bool) -> Self {
         Self { has_block_ids, ..self }
     }
@@ -118,7 +130,16 @@ impl Query<'_> {
     /// As [`Query::series`], and of kind `Usage` if two columns have one name. Damage that is met later is an error of
     /// the iterator, which ends it.
     pub fn batches(&self, options: &BatchOptions) -> Result<Batches, Error> {
-        self.select()?.batches(options)
+        let selection = self.select()?;
+        let mut tables = Vec::with_capacity(self.blocks.len());
+        for (position, refs) in selection.refs.iter().enumerate() {
+            // Names of labels are those of all blocks.
+            match self.blocks.table(position).and_then(|table| Ok((table.label_names()?, table))) {
+                Ok((_, table)) => tables.push((table, refs)),
+                Err(error) => self.leave_out(error)?,
+            }
+        }
+        batches(&tables, options)
     }
 }
 
@@ -129,19 +150,24 @@ impl Selection {
     /// As [`Query::batches`].
     pub fn batches(&self, options: &BatchOptions) -> Result<Batches, Error> {
         let tables = self.blocks.tables()?;
-        let columns = options.columns(&tables)?;
-        let schema = schema(&columns, options.strings)?;
-        let scans = tables.iter().zip(&self.refs).filter(|(_, refs)| !refs.is_empty()).map(|(table, refs)| {
-            let scan = table.scan().with_selection(refs.clone()).with_columns(columns.iter().cloned());
-            let scan = scan.with_strings(options.strings).with_batch_size(options.batch_size);
-            if options.is_sorted { scan.in_label_order() } else { scan }
-        });
-        Ok(Batches(Guarded::new(ChainedBatches::new(schema, scans, options.max_series))))
+        batches(&tables.into_iter().zip(&self.refs).collect::<Vec<_>>(), options)
     }
 }
 
+/// Starts to read series of tables.
+fn batches(tables: &[(BlockTable, &Refs)], options: &BatchOptions) -> Result<Batches, Error> {
+    let columns = options.columns(tables.iter().map(|(table, _)| table))?;
+    let schema = schema(&columns, options.strings)?;
+    let scans = tables.iter().filter(|(_, refs)| !refs.is_empty()).map(|(table, refs)| {
+        let scan = table.scan().with_selection(Refs::clone(refs)).with_columns(columns.iter().cloned());
+        let scan = scan.with_strings(options.strings).with_batch_size(options.batch_size);
+        if options.is_sorted { scan.in_label_order() } else { scan }
+    });
+    Ok(Batches(Guarded::new(ChainedBatches::new(schema, scans, options.max_series))))
+}
+
 impl BatchOptions {
-    fn columns(&self, tables: &[BlockTable]) -> Result<Vec<Column>, Error> {
+    fn columns<'t>(&self, tables: impl Iterator<Item = &'t BlockTable>) -> Result<Vec<Column>, Error> {
         let own = self.has_block_ids.then(Column::block_id).into_iter().chain([Column::series_ref()]);
         let own = own.chain(self.is_map.then(Column::labels));
         let labels = match &self.labels {
@@ -169,15 +195,20 @@ impl Blocks {
     /// # Errors
     /// An error of kind `Corrupt` for a damaged block.
     pub fn tables(&self) -> Result<Vec<BlockTable>, Error> {
-        let table = |(block, table): (&chronoxide_select::SetBlock, &OnceLock<BlockTable>)| {
-            if let Some(table) = table.get() {
-                return Ok(table.clone());
-            }
-            // Two threads may both make it, which is harmless.
-            let made = BlockTable::new(block.open().clone())?;
-            Ok(table.get_or_init(|| made).clone())
+        (0..self.len()).map(|position| self.table(position)).collect()
+    }
+
+    /// Returns the table of the block at a position.
+    fn table(&self, position: usize) -> Result<BlockTable, Error> {
+        let (Some(block), Some(slot)) = (self.set.blocks().get(position), self.tables.get(position)) else {
+            return Err(Error::new(ErrorKind::Usage, format!("block {position} of {}", self.len())));
         };
-        self.set.blocks().iter().zip(&*self.tables).map(table).collect()
+        if let Some(table) = slot.get() {
+            return Ok(table.clone());
+        }
+        // Two threads may both make it, which is harmless.
+        let made = BlockTable::new(block.open().clone())?;
+        Ok(slot.get_or_init(|| made).clone())
     }
 }
 

@@ -103,6 +103,11 @@ pub struct Compacted {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// The output has the time range of all inputs, and says that it replaces them: readers of a folder see it instead of
+/// them as soon as it is there. Inputs may be deleted then; open blocks stay readable. Its series have other ids: the
+/// [sorted series](crate::Query::sorted_series) of inputs and output are the same, so that walking over both at once
+/// tells the old ids and the new one of each. `docs/engine.md` does it before the output is moved into the folder.
+///
 /// # Errors
 /// Errors of kind `Io`, of kind `Corrupt` for a damaged input, of kind `OutOfResources` above
 /// the limit of memory, and of kind `Exists` if the output exists.

@@ -157,17 +157,17 @@ impl From<FileError<SelectError>> for Error {
             SelectError::OutOfMemory { .. } | SelectError::MemoryLimit { .. } => ErrorKind::OutOfResources,
             _ => ErrorKind::Usage,
         };
-        let (path, block) = (
-            error.path.clone(),
-            match &error.source {
-                SelectError::Block(block) => Some(block.clone()),
-                _ => None,
-            },
-        );
-        let located = match path {
-            Some(path) => Self::new(kind, error).with_path(&path),
-            None => Self::new(kind, error),
+        // Limits are not about a file.
+        let is_about_block = matches!(kind, ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::OutOfResources);
+        if !is_about_block {
+            return Self::new(kind, error.source);
+        }
+        let block = match &error.source {
+            SelectError::Block(block) => Some(block.clone()),
+            _ => None,
         };
+        let path = error.path.clone();
+        let located = path.iter().fold(Self::new(kind, error), |error, path| error.with_path(path));
         block.iter().fold(located, Self::with_rule_of)
     }
 }

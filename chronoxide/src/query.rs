@@ -1,15 +1,15 @@
 //! [`Query`]: selected series of all blocks, and what is asked about them.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chronoxide_reader::FileError;
 use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery, SetSelection};
 
 use crate::groups::group;
-use crate::series::{Merge, SeriesRows, Sorted, Source};
-use crate::{Blocks, Error, Groups, Selector};
+use crate::series::{Merge, SeriesRows, Sorted, Source, note};
+use crate::{Blocks, Error, ErrorKind, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
 ///
@@ -79,14 +79,15 @@ impl<'b> Query<'b> {
         Self { max_memory: Some(max), ..self }
     }
 
-    /// Ends lists of names and values of labels after the first `max`.
+    /// Ends lists of names and values of labels after the first `max`: ask for one more to see whether there are more.
     #[must_use]
     pub fn max_strings(self, max: usize) -> Self {
         Self { max_strings: Some(max), ..self }
     }
 
-    /// Leaves out blocks that are damaged where the query reads them, and adds their errors to `damaged`: for results
-    /// that may lack series. Damage that [`SeriesRows`] meet is still an error of the series.
+    /// Leaves out blocks that are damaged where the query reads them, and adds their errors to `damaged`, one per
+    /// block: for results that may lack series. If [`SeriesRows`] meet damage, the series of the block that were not
+    /// yet read are left out. Record batches leave out blocks whose damage is met before the first batch.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -104,14 +105,14 @@ impl<'b> Query<'b> {
         Self { damaged: Some(damaged), ..self }
     }
 
-    /// Fails if a result takes longer. [`Query::series`] is done when the series are found: reading them has no limit.
-    /// [`Query::sorted_series`] sorts while series are read, within the time.
+    /// Fails if a result takes longer. Rows are a result: the time of the caller's loop over [`SeriesRows`] counts.
+    /// Record batches are limited until the first.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// Fails soon after another thread sets the flag.
+    /// Fails soon after another thread sets the flag, also while [`SeriesRows`] are read.
     #[must_use]
     pub fn cancelled_by(self, flag: &'b AtomicBool) -> Self {
         Self { cancelled: Some(flag), ..self }
@@ -160,10 +161,21 @@ impl<'b> Query<'b> {
         let mut failed = failed.into_iter().map(Error::from);
         match self.damaged {
             Some(damaged) => {
-                damaged.lock().unwrap_or_else(PoisonError::into_inner).extend(failed);
+                note(damaged, failed);
                 Ok(())
             }
             None => failed.next().map_or(Ok(()), Err),
+        }
+    }
+
+    /// Notes the error of a damaged block that is left out, or returns it.
+    pub(crate) fn leave_out(&self, error: Error) -> Result<(), Error> {
+        match self.damaged {
+            Some(damaged) if error.kind() == ErrorKind::Corrupt => {
+                note(damaged, [error]);
+                Ok(())
+            }
+            _ => Err(error),
         }
     }
 
@@ -181,14 +193,15 @@ impl<'b> Query<'b> {
     /// # Errors
     /// Errors of the limits, and of kind `Corrupt` for a damaged block.
     pub fn series(&self) -> Result<SeriesRows<'b>, Error> {
-        let query = self.start();
+        let limits = self.limits();
+        let query = self.start().with_limits(limits);
         let selection = self.found(&query)?;
         let source = match selection.blocks() {
             [] => Source::Joined(Vec::new().into_iter()),
             [only] => Source::Blocks([(only.block, only.series.ranges().collect())].into()),
             _ => Source::Joined(self.accepted(query.join(&selection)?)?.into_iter()),
         };
-        Ok(SeriesRows::new(self.blocks, source))
+        Ok(SeriesRows::new(self.blocks, source).within(limits, self.damaged))
     }
 
     /// Returns the selected series in the order of their labels: of the first name, then the first value, then the
@@ -201,16 +214,22 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Query::series`].
     pub fn sorted_series(&self) -> Result<SeriesRows<'b>, Error> {
-        let query = self.start();
         let limits = self.limits();
+        let query = self.start().with_limits(limits);
         let mut blocks = Vec::new();
         for selected in self.found(&query)?.blocks() {
             let Some(block) = self.blocks.set.blocks().get(selected.block) else { continue };
             let order = block.open().searcher(limits)?.in_label_order(&selected.series);
-            let order = order.map_err(|error| block.block().locate(error))?;
+            let order = match order.map_err(|error| Error::from(block.block().locate(error))) {
+                Ok(order) => order,
+                Err(error) => {
+                    self.leave_out(error)?;
+                    continue;
+                }
+            };
             blocks.push(Sorted::new(self.blocks, selected.block, order));
         }
-        Ok(SeriesRows::new(self.blocks, Source::Sorted(Merge::new(blocks))))
+        Ok(SeriesRows::new(self.blocks, Source::Sorted(Merge::new(blocks))).within(limits, self.damaged))
     }
 
     /// Returns the number of selected series.
@@ -263,5 +282,5 @@ fn texts(symbols: Vec<&[u8]>) -> Result<Vec<&str>, Error> {
 
 /// Converts a symbol to text.
 pub(crate) fn text(symbol: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(symbol).map_err(|error| Error::new(crate::ErrorKind::Corrupt, error))
+    std::str::from_utf8(symbol).map_err(|error| Error::new(ErrorKind::Corrupt, error))
 }

@@ -8,8 +8,8 @@ use chronoxide_select::Selection as Refs;
 use crate::series::{SeriesRows, Source};
 use crate::{Blocks, Error, ErrorKind, Query, SeriesId};
 
-/// Selected series of each block, which keep the blocks open: what an engine keeps of a query, and combines with others.
-/// A series that several blocks have is selected in each.
+/// Selected series of each block, which keep the blocks open: what an engine keeps of a query, and combines with
+/// others. A series that several blocks have is selected in each.
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");

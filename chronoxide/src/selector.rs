@@ -71,6 +71,14 @@ impl TryFrom<&str> for Selector {
     }
 }
 
+impl TryFrom<&String> for Selector {
+    type Error = Error;
+
+    fn try_from(text: &String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
 impl From<&Self> for Selector {
     /// Shares the compiled regular expressions.
     fn from(selector: &Self) -> Self {

@@ -4,12 +4,16 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::vec;
 
 use chronoxide_reader::{BlockId, FileError, Resolver, SeriesRef};
-use chronoxide_select::{JoinedSeries, LabelOrder, Occurrence};
+use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence};
 
 use crate::{Blocks, Error, ErrorKind, Label};
+
+/// Steps between two looks at the limits.
+const STEPS_PER_CHECK: u32 = 256;
 
 /// A series of a block: the number by which an engine remembers it.
 ///
@@ -103,6 +107,11 @@ pub(crate) enum Source<'b> {
 /// blocks.
 pub struct SeriesRows<'b> {
     source: Source<'b>,
+    limits: Limits<'b>,
+    /// Errors of blocks that are left out, if damaged ones are.
+    damaged: Option<&'b Mutex<Vec<Error>>>,
+    /// Number of steps.
+    steps: u32,
     reader: LabelReader<'b>,
     /// Labels of the last series of a merge.
     merged: Vec<Label<'b>>,
@@ -146,24 +155,48 @@ impl<'r, 'b> Series<'r, 'b> {
 
 impl<'b> SeriesRows<'b> {
     pub(crate) fn new(blocks: &'b Blocks, source: Source<'b>) -> Self {
-        Self { source, reader: blocks.reader(), merged: Vec::new(), occurrences: Vec::new() }
+        let (reader, limits) = (blocks.reader(), Limits::default());
+        Self { source, limits, damaged: None, steps: 0, reader, merged: Vec::new(), occurrences: Vec::new() }
+    }
+
+    /// Sets the limits of reading, and the list of the errors of damaged blocks if these are left out.
+    pub(crate) fn within(self, limits: Limits<'b>, damaged: Option<&'b Mutex<Vec<Error>>>) -> Self {
+        Self { limits, damaged, ..self }
     }
 
     /// Reads the next series, or returns `None` after the last. Allocates nothing once it has met the longest one.
     ///
     /// # Errors
-    /// An error of kind `Corrupt` if the block is damaged where the series is. Later calls read the next series. Of
-    /// [sorted](crate::Query::sorted_series) series, also errors of the limits, which end the block's series.
+    /// An error of kind `Corrupt` if the block is damaged where the series is, unless damaged blocks are
+    /// [skipped](crate::Query::skip_damaged): later calls read the next series. Errors of the time limit and of
+    /// cancellation, which end the rows.
     #[expect(clippy::should_implement_trait, reason = "a series borrows the memory that all of them share")]
     pub fn next(&mut self) -> Result<Option<Series<'_, 'b>>, Error> {
-        if !self.step()? {
-            return Ok(None);
+        while self.step()? {
+            if matches!(self.source, Source::Sorted(_)) {
+                break;
+            }
+            // The first block that can be read: the others have the same labels.
+            let mut damage = Ok(());
+            while let Some(&first) = self.occurrences.first() {
+                match self.reader.read(first) {
+                    Ok(_) => break,
+                    Err(error) => {
+                        self.occurrences.remove(0);
+                        damage = damage.and(self.leave_out(first.block, error));
+                    }
+                }
+            }
+            damage?;
+            if !self.occurrences.is_empty() {
+                break;
+            }
         }
         let blocks = self.reader.blocks;
         let labels = match (&self.source, self.occurrences.first()) {
-            (Source::Sorted(_), _) => &self.merged,
-            (_, Some(&first)) => self.reader.read(first)?.unwrap_or_default(),
-            (_, None) => &[],
+            (_, None) => return Ok(None),
+            (Source::Sorted(_), _) => self.merged.as_slice(),
+            (_, Some(_)) => self.reader.current.as_ref().map(|(_, resolver)| resolver.last()).unwrap_or_default(),
         };
         Ok(Some(Series { blocks, labels, occurrences: &self.occurrences }))
     }
@@ -178,9 +211,23 @@ impl<'b> SeriesRows<'b> {
         Ok(has_next.then(|| series.ids()))
     }
 
+    /// Leaves out the rest of a damaged block, if that was asked for, and else returns the error.
+    fn leave_out(&mut self, block: usize, error: Error) -> Result<(), Error> {
+        let Some(damaged) = self.damaged else { return Err(error) };
+        note(damaged, [error]);
+        if let Source::Blocks(blocks) = &mut self.source {
+            blocks.retain(|(position, _)| *position != block);
+        }
+        Ok(())
+    }
+
     /// Finds the next series. Returns false after the last.
     fn step(&mut self) -> Result<bool, Error> {
         self.occurrences.clear();
+        if self.steps.is_multiple_of(STEPS_PER_CHECK) {
+            self.limits.check().map_err(|error| self.end(error.into()))?;
+        }
+        self.steps = self.steps.wrapping_add(1);
         match &mut self.source {
             Source::Blocks(blocks) => {
                 while let Some((block, ranges)) = blocks.front_mut() {
@@ -201,18 +248,50 @@ impl<'b> SeriesRows<'b> {
                     self.occurrences.extend_from_slice(joined.occurrences());
                 }
             }
-            Source::Sorted(merge) => merge.next(&mut self.merged, &mut self.occurrences)?,
+            Source::Sorted(merge) => {
+                while let Err((error, block)) = merge.next(&mut self.merged, &mut self.occurrences) {
+                    match (error.kind(), self.damaged) {
+                        (ErrorKind::Corrupt, Some(damaged)) => {
+                            note(damaged, [error]);
+                            merge.unread.retain(|other| other.next.block != block);
+                        }
+                        (ErrorKind::Corrupt, None) => return Err(error),
+                        _ => return Err(self.end(error)),
+                    }
+                }
+            }
         }
         Ok(!self.occurrences.is_empty())
+    }
+
+    /// Ends the rows, and returns the error.
+    fn end(&mut self, error: Error) -> Error {
+        (self.source, self.limits) = (Source::Blocks(VecDeque::new()), Limits::default());
+        error
+    }
+}
+
+/// Adds the errors of damaged blocks to a list, one per block.
+pub(crate) fn note(damaged: &Mutex<Vec<Error>>, errors: impl IntoIterator<Item = Error>) {
+    let mut damaged = damaged.lock().unwrap_or_else(PoisonError::into_inner);
+    for error in errors {
+        let is_same = |known: &Error| match (known.path(), error.path()) {
+            (None, None) => known.to_string() == error.to_string(),
+            (known, path) => known == path,
+        };
+        if !damaged.iter().any(is_same) {
+            damaged.push(error);
+        }
     }
 }
 
 /// Merges the sorted series of blocks.
 pub(crate) struct Merge<'b> {
     /// Blocks by their next series; the first in order is on top.
-    next: BinaryHeap<Sorted<'b>>,
+    next: BinaryHeap<Box<Sorted<'b>>>,
     /// Blocks whose next series is still to be read.
-    unread: Vec<Sorted<'b>>,
+    #[expect(clippy::vec_box, reason = "they go to the heap and come back with each series")]
+    unread: Vec<Box<Sorted<'b>>>,
 }
 
 /// The sorted series of a block, and the next one.
@@ -268,19 +347,22 @@ impl PartialEq for Sorted<'_> {
 impl Eq for Sorted<'_> {}
 
 impl<'b> Merge<'b> {
-    pub(crate) fn new(blocks: Vec<Sorted<'b>>) -> Self {
-        Self { next: BinaryHeap::with_capacity(blocks.len()), unread: blocks }
+    pub(crate) fn new(blocks: impl IntoIterator<Item = Sorted<'b>>) -> Self {
+        let unread: Vec<_> = blocks.into_iter().map(Box::new).collect();
+        Self { next: BinaryHeap::with_capacity(unread.len()), unread }
     }
 
-    /// Takes the next series: its labels, and its place in each block that has it. Adds no place after the last.
-    fn next(&mut self, labels: &mut Vec<Label<'b>>, occurrences: &mut Vec<Occurrence>) -> Result<(), Error> {
+    /// Takes the next series: its labels, and its place in each block that has it. Adds no place after the last. An
+    /// error comes with its block.
+    fn next(&mut self, labels: &mut Vec<Label<'b>>, occurrences: &mut Vec<Occurrence>) -> Result<(), (Error, usize)> {
         while let Some(mut block) = self.unread.pop() {
             match block.advance() {
                 Ok(true) => self.next.push(block),
                 Ok(false) => {}
                 Err(error) => {
+                    let position = block.next.block;
                     self.unread.push(block);
-                    return Err(error);
+                    return Err((error, position));
                 }
             }
         }

@@ -96,9 +96,13 @@ impl<'a> Limits<'a> {
         granted.ok_or(SelectError::MemoryLimit { limit: self.max_memory })
     }
 
-    /// Checks the clock and the flag. Called at least once per some ten thousand rows or values.
+    /// Checks the clock and the flag. Queries do it at least once per some ten thousand rows or values; callers can do
+    /// it in their own loops.
+    ///
+    /// # Errors
+    /// [`SelectError::Cancelled`] and [`SelectError::DeadlineExceeded`].
     #[inline]
-    pub(crate) fn check(&self) -> Result<(), SelectError> {
+    pub fn check(&self) -> Result<(), SelectError> {
         if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(SelectError::Cancelled);
         }

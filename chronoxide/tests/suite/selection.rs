@@ -30,7 +30,7 @@ fn selections_are_sets_of_ids() -> TestResult {
     }
     assert!(up == select("up")? && up != team && select("absent")?.is_empty());
 
-    // The same blocks, opened once more.
+    // Another snapshot of these blocks.
     let other = fixture.blocks()?.query("up")?.select()?;
     assert!(other == up && other.difference(&up)?.is_empty());
     let parts = up.by_block();

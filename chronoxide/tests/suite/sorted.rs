@@ -84,11 +84,37 @@ fn limits_hold_while_series_are_sorted() -> TestResult {
     let query = blocks.query("{}")?.cancelled_by(&flag);
     let mut rows = query.sorted_series()?;
     flag.store(true, std::sync::atomic::Ordering::Relaxed);
-    // Each block ends with an error.
-    for _ in 0..2 {
-        assert_eq!(rows.next().map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
-    }
-    assert!(rows.next()?.is_none());
+    let error = rows.next().map(|_| ()).expect_err("the flag is set");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Cancelled, None));
+    assert!(rows.next()?.is_none(), "the error ends the rows");
+    Ok(())
+}
+
+#[test]
+fn limits_hold_while_rows_are_read() -> TestResult {
+    let fixture = Fixture::new()?;
+    write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 3000))?;
+    let blocks = fixture.blocks()?;
+    let flag = std::sync::atomic::AtomicBool::new(false);
+    let read = |query: Query<'_>, cancel: bool| -> Result<usize, chronoxide::Error> {
+        let (mut rows, mut count) = (query.series()?, 0);
+        while rows.next()?.is_some() {
+            count += 1;
+            flag.store(cancel, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(count)
+    };
+    let query = blocks.query("{}")?.cancelled_by(&flag);
+    assert_eq!(read(query.clone(), false)?, 6000);
+    assert_eq!(read(query.clone(), true).map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
+    flag.store(false, std::sync::atomic::Ordering::Relaxed);
+    let timed = query.timeout(std::time::Duration::from_secs(3));
+    let mut rows = timed.series()?;
+    assert!(rows.next()?.is_some());
+    std::thread::sleep(std::time::Duration::from_millis(3100));
+    let late = std::iter::from_fn(|| rows.next().map(|row| row.map(drop)).transpose()).find_map(Result::err);
+    assert_eq!(late.map(|error| error.kind()), Some(ErrorKind::Timeout));
+    assert!(rows.next()?.is_none(), "the error ends the rows");
     Ok(())
 }
 

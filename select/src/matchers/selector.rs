@@ -13,7 +13,7 @@ use crate::matchers::quoted::quote;
 /// Label that holds the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
 
-/// Comparison of a [`Matcher`].
+/// Comparison of a matcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `=`

@@ -75,6 +75,8 @@ pub struct Resolver<'data, 'view, L = Label<'data>> {
     /// Symbols as text, if text is read.
     arena: &'data str,
     buffer: Buffer<L>,
+    /// Number of labels of the last series.
+    last_count: usize,
 }
 
 /// Labels of the last series, and the codes in their fields.
@@ -123,7 +125,13 @@ impl<'data, 'view> Text<'data, 'view> {
 
 impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
     const fn new(view: &'view BlockView<'data>, arena: &'data str) -> Self {
-        Self { current: None, view, arena, buffer: Buffer { labels: [L::EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] } }
+        Self {
+            current: None,
+            view,
+            arena,
+            buffer: Buffer { labels: [L::EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] },
+            last_count: 0,
+        }
     }
 
     /// Returns the labels of a series, in the order of their names, or `None` if it is out of range.
@@ -132,6 +140,7 @@ impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
     /// `Corrupt` if a byte that was read is damaged. Later calls are not affected.
     #[inline]
     pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[L]>> {
+        self.last_count = 0;
         let is_current = self.current.as_ref().is_some_and(|current| current.has(series));
         if !is_current && !self.enter(series)? {
             return Ok(None);
@@ -147,8 +156,15 @@ impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
             (current.rows, current.read) = (PartRows::NONE, None);
             return Err(error);
         }
-        let label_count = index(current.labels.leaf_count);
-        Ok(self.buffer.labels.get(..label_count))
+        self.last_count = index(current.labels.leaf_count);
+        Ok(Some(self.last()))
+    }
+
+    /// Returns the labels that [`Resolver::labels`] returned last; none before, and after an error.
+    #[inline]
+    #[must_use]
+    pub fn last(&self) -> &[L] {
+        self.buffer.labels.get(..self.last_count).unwrap_or_default()
     }
 
     /// Resolves many series, in any order and with repetitions, and calls `each` once per ref with the position of the
