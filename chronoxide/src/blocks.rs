@@ -103,7 +103,8 @@ impl OpenOptions {
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
         let path = path.as_ref();
-        let found = match path.to_str().filter(|text| text.contains("://")) {
+        let is_url = |text: &&str| text.contains("://") && path.symlink_metadata().is_err();
+        let found = match path.to_str().filter(is_url) {
             Some(url) => self.open_url(url)?,
             None => self.open_path(path)?,
         };
@@ -115,12 +116,15 @@ impl OpenOptions {
     /// # Errors
     /// Errors of kind `Corrupt`, `Unsupported` and `OutOfResources`, without a path.
     pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<Blocks, Error> {
-        let block = Block::from_vec(bytes, self.checks).map_err(|source| FileError { path: None, source })?;
-        let found = Found { set: BlockSet::from_blocks([block]), ..Found::default() };
-        Ok(Blocks::new(None, self, found))
+        let block = Block::from_vec_packed(bytes, self.checks).map_err(|source| FileError { path: None, source })?;
+        Ok(Blocks::new(None, self, self.unpacked(vec![block])?))
     }
 
     pub(crate) fn open_path(&self, path: &Path) -> Result<Found, Error> {
+        if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            // Reading a pipe would wait, and a device may have no end.
+            return Err(Error::new(ErrorKind::Io, format!("{}: not a file", path.display())).with_path(path));
+        }
         if !path.is_dir() {
             return self.open_files([path]);
         }
@@ -147,7 +151,11 @@ impl OpenOptions {
             true => unsafe { Block::map_packed(path.as_ref(), self.checks) },
             false => Block::read_packed(path.as_ref(), self.checks),
         };
-        let blocks = paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        self.unpacked(paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Decodes the strings of archives, within the limit.
+    fn unpacked(&self, blocks: Vec<Block>) -> Result<Found, Error> {
         check_archives(&blocks, self.archive_memory).map_err(|error| match &*blocks {
             [only] => Error::new(ErrorKind::OutOfResources, only.locate(error)).with_path_of(only),
             _ => Error::new(ErrorKind::OutOfResources, error),
@@ -245,7 +253,10 @@ impl Blocks {
     pub fn refresh(&self) -> Result<Self, Error> {
         let Some(path) = &self.path else { return Ok(self.clone()) };
         let mut fresh = self.options.open(path)?;
-        fresh.set = fresh.set.with_indexes_of(&self.set);
+        // Without checks, a damaged block may have had a sound header.
+        if self.options.checks != Checks::Never {
+            fresh.set = fresh.set.with_indexes_of(&self.set);
+        }
         Ok(fresh)
     }
 

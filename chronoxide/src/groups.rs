@@ -66,7 +66,9 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
             |label: &chronoxide_reader::Label<'b>| Ok(Label { name: text(label.name)?, value: text(label.value)? });
         Ok(Group { labels: labels.iter().map(label).collect::<Result<_, Error>>()?, series })
     };
-    let mut groups = found.labels().iter().zip(counts).map(group).collect::<Result<Vec<_>, _>>()?;
+    // A block that turned out to be damaged may have groups and no series.
+    let counted = found.labels().iter().zip(counts).filter(|(_, count)| *count > 0);
+    let mut groups = counted.map(group).collect::<Result<Vec<_>, _>>()?;
     groups.sort_unstable();
     Ok(groups)
 }

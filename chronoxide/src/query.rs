@@ -208,8 +208,8 @@ impl<'b> Query<'b> {
     /// second name, and so on, by bytes; a labelset comes before those that begin with it. This is the order of
     /// Prometheus. A series that several blocks have comes once.
     ///
-    /// Takes 16 bytes of memory per series, and 40 KiB per block. Series are sorted as they are read: the first are
-    /// there before the last are sorted.
+    /// Takes up to 100 bytes of memory per series, and 40 KiB per block. Series are sorted as they are read: the first
+    /// are there before the last are sorted.
     ///
     /// # Errors
     /// As [`Query::series`].

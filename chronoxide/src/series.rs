@@ -59,7 +59,8 @@ impl<'b> LabelReader<'b> {
     /// Allocates 40 KiB when the block is another than the last one's, and else nothing.
     ///
     /// # Errors
-    /// An error of kind `Corrupt` if the block is damaged where the series is.
+    /// An error of kind `Corrupt` if the block is damaged where the series is, or anywhere in its strings: they are
+    /// checked together.
     pub fn labels(&mut self, id: SeriesId) -> Result<Option<&[Label<'b>]>, Error> {
         let last = self.current.as_ref().map(|(last, _)| *last);
         let is_last = |last: &usize| self.blocks.set.blocks().get(*last).is_some_and(|last| last.id() == id.block);
@@ -418,6 +419,7 @@ impl Blocks {
         let labels: Vec<(N, V)> = labels.into_iter().collect();
         let mut labels: Vec<(&str, &str)> =
             labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+        labels.retain(|(_, value)| !value.is_empty());
         labels.sort_unstable();
         // Blocks would not notice if none of them has the name.
         if let Some([(name, _), _]) = labels.array_windows().find(|[left, right]| left.0 == right.0) {

@@ -5,12 +5,13 @@ use std::sync::OnceLock;
 use chronoxide_format::Error;
 use chronoxide_format::view::BlockView;
 
-/// Records that the arena of a block was checked and is UTF-8.
+/// Records whether the arena of a block is UTF-8, after it was checked.
 ///
-/// It is part of a [`Block`](crate::Block), whose bytes never change: the result stays valid.
+/// It is part of a [`Block`](crate::Block), whose bytes never change: the result stays valid. Damage is kept, too, or
+/// each series of a damaged block would check the whole arena.
 #[derive(Debug, Default)]
 pub(crate) struct ArenaText {
-    checked: OnceLock<()>,
+    checked: OnceLock<Result<(), Error>>,
 }
 
 impl ArenaText {
@@ -20,14 +21,12 @@ impl ArenaText {
     /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame. Views of a
     /// packed arena must be [packed](BlockView::is_packed), or have the same immutable bytes as its decoded arena.
     pub(crate) unsafe fn get<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
-        if view.is_packed() || self.checked.get().is_none() {
-            // An error if the view is packed.
-            let arena = view.check_arena()?;
-            // Two threads may both check, which is harmless.
-            let _ = self.checked.set(());
-            return Ok(arena);
+        if view.is_packed() {
+            // An error.
+            return view.check_arena();
         }
-        // SAFETY: `checked` is set only after `check_arena` found the arena of a view that is not packed to be UTF-8.
+        self.checked.get_or_init(|| view.check_arena().map(drop)).clone()?;
+        // SAFETY: `checked` is `Ok` only after `check_arena` found the arena of a view that is not packed to be UTF-8.
         // This view is not packed either, and by this function's contract its arena has the same bytes: cut by the same
         // frame, or decoded once.
         Ok(unsafe { std::str::from_utf8_unchecked(view.symbols().arena()) })

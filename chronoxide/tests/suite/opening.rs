@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use chronoxide::{Blocks, ErrorKind, OpenOptions, WriteOptions};
+use chronoxide_reader::SectionKind;
+use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
 
 use super::{Fixture, TestResult, labelsets, read, write};
@@ -69,6 +71,61 @@ fn damaged_blocks_are_left_out_if_that_is_asked_for() -> TestResult {
     let damaged = damaged.into_inner()?;
     let [error] = &damaged[..] else { panic!("one per block: {damaged:?}") };
     assert_eq!(error.path(), Some(&*fixture.paths[0]));
+    Ok(())
+}
+
+#[test]
+fn a_damaged_block_adds_no_empty_groups() -> TestResult {
+    let fixture = Fixture::new()?;
+    damage(&fixture)?;
+    let (blocks, damaged) = (fixture.blocks()?, Mutex::new(Vec::new()));
+    let query = blocks.query("{}")?.skip_damaged(&damaged);
+    for groups in [query.group_by(&["namespace", "__name__"])?, query.group_by(&["pod"])?, query.group_without(&[])?] {
+        assert!(groups.iter().all(|group| group.series > 0), "{groups:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn text_that_is_none_is_damage_of_its_block() -> TestResult {
+    let fixture = Fixture::new()?;
+    let mut editor = BlockEditor::open(&fs::read(&fixture.paths[0])?);
+    let symbols = editor.section(SectionKind::Arena);
+    let at = symbols.windows(5).rposition(|window| window == b"web-9").expect("a pod's name");
+    symbols[at] = 0xff;
+    fs::write(&fixture.paths[0], editor.close())?;
+    let (blocks, damaged) = (fixture.blocks()?, Mutex::new(Vec::new()));
+    let query = blocks.query("up")?;
+    for strict in [query.label_values("pod").err(), query.group_by(&["pod"]).err()] {
+        let error = strict.expect("a value is not text");
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[0])));
+        assert_eq!(error.rule(), Some("symbols-utf8"));
+    }
+    let tolerant = query.skip_damaged(&damaged);
+    assert_eq!((tolerant.label_values("pod")?.len(), tolerant.group_by(&["pod"])?.len()), (10, 10));
+    assert_eq!(damaged.into_inner()?.len(), 1);
+    Ok(())
+}
+
+#[test]
+fn paths_are_files_and_folders() -> TestResult {
+    let fixture = Fixture::new()?;
+    let error = Blocks::open("/dev/null").expect_err("a device");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Io, Some(Path::new("/dev/null"))));
+    // A local path that looks like a URL.
+    let folder = fixture.folder.path().join("a:");
+    fs::create_dir(&folder)?;
+    fs::copy(&fixture.paths[0], folder.join("b.cx"))?;
+    let text = format!("{}//b.cx", folder.display());
+    assert_eq!(Blocks::open(text)?.query("up")?.count()?, 10);
+    let archive = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/archive-many.cx"))?;
+    let error =
+        OpenOptions::new().max_archive_memory(1).open_bytes(archive.clone()).expect_err("its strings take more");
+    assert_eq!(error.kind(), ErrorKind::OutOfResources);
+    assert!(OpenOptions::new().open_bytes(archive)?.query("{}")?.count()? > 0);
+    let blocks = Blocks::open(&fixture.paths[0])?;
+    let labels = [("pod", "web-1"), ("__name__", "up"), ("namespace", "team-1"), ("pod", ""), ("x", ""), ("x", "")];
+    assert_eq!(blocks.find(labels)?.len(), 1, "empty values are ignored");
     Ok(())
 }
 

@@ -58,25 +58,33 @@ func newSeriesSet(ctx context.Context, rows *C.cx_rows, warnings []error, err er
 	return set
 }
 
-// Next steps to the next series. It returns false after the last, and after an error. A block that turns out to be
-// damaged gives a warning.
+// Next steps to the next series. It returns false after the last, and after an error. The rest of a block that turns out
+// to be damaged is left out, and gives a warning.
 func (s *SeriesSet) Next() bool {
 	if s.err == nil {
 		s.err = s.ctx.Err()
 	}
-	for s.err == nil && s.rows != nil {
-		switch err := check(C.cx_rows_next(s.rows, &s.series, &s.failure), &s.failure); {
-		case err != nil:
-			s.warnings = append(s.warnings, err)
-		case s.series.id_count == 0:
-			s.Close()
-		default:
+	if s.err == nil && s.rows != nil {
+		s.err = check(C.cx_rows_next(s.rows, &s.series, &s.failure), &s.failure)
+		if s.err == nil && s.series.id_count > 0 {
 			s.current = copied(&s.series)
 			return true
 		}
+		s.warn()
 	}
 	s.Close()
 	return false
+}
+
+// warn adds the errors of damaged blocks that the rows have met.
+func (s *SeriesSet) warn() {
+	var failure C.cx_error
+	var damaged *C.cx_failures
+	if check(C.cx_failures_new(&damaged, &failure), &failure) == nil {
+		C.cx_rows_damaged(s.rows, damaged, nil)
+		s.warnings = append(s.warnings, failures(damaged)...)
+		C.cx_failures_free(damaged)
+	}
 }
 
 // copied copies a series out of the blocks.

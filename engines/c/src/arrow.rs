@@ -56,9 +56,9 @@ pub unsafe extern "C" fn cx_query_arrow_stream(
         stream.write(FFI_ArrowArrayStream::empty());
         let asked = Asked::new(blocks, query)?;
         // SAFETY: the caller's contract includes what the options point to.
-        let (wanted, options) = unsafe { (asked.query(query)?, batch_options(options)?) };
-        let batches = wanted.batches(&options)?;
-        asked.report(query);
+        let options = unsafe { batch_options(options) }?;
+        // SAFETY: the caller's contract.
+        let batches = unsafe { asked.ask(query, |query| Ok(query.batches(&options)?)) }?;
         stream.write(FFI_ArrowArrayStream::new(Box::new(batches)));
         Ok(())
     })

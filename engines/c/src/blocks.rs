@@ -165,7 +165,7 @@ pub extern "C" fn cx_blocks_refresh(
 }
 
 /// Frees blocks, or does nothing for NULL. What was made from them stays valid, and so do labels and strings as long as
-/// one of these handles exists.
+/// one of these handles exists, other than those of cx_blocks_refresh.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_blocks_free(blocks: Option<Box<CxBlocks>>) {
     guard_value(|| drop(blocks));

@@ -55,8 +55,13 @@ pub unsafe extern "C" fn cx_query_group(
         give(groups, "groups", || {
             let asked = Asked::new(blocks, query)?;
             // SAFETY: the caller's contract.
-            let (wanted, names) = unsafe { (asked.query(query)?, CxString::texts(names, name_count, "names")?) };
-            let found = if without { wanted.group_without(&names)? } else { wanted.group_by(&names)? };
+            let names = unsafe { CxString::texts(names, name_count, "names") }?;
+            // SAFETY: the caller's contract.
+            let found = unsafe {
+                asked.ask(query, |query| {
+                    Ok(if without { query.group_without(&names)? } else { query.group_by(&names)? })
+                })
+            }?;
             let labels: Vec<Box<[CxLabel]>> =
                 found.iter().map(|group| group.labels.iter().map(|&label| label.into()).collect()).collect();
             let groups = found.iter().zip(&labels).map(|(group, labels)| CxGroup {
@@ -64,7 +69,6 @@ pub unsafe extern "C" fn cx_query_group(
                 label_count: labels.len(),
                 series_count: group.series,
             });
-            asked.report(query);
             let blocks = required(blocks, "blocks")?.blocks.clone();
             Ok(CxGroups { groups: groups.collect(), _labels: labels, _blocks: blocks })
         })

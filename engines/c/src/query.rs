@@ -27,7 +27,8 @@ pub struct CxQuery<'a> {
     /// Range of times, or NULL: leaves out blocks without data in it.
     pub within: Option<&'a CxTimeRange>,
     /// Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
-    /// to fail with the first of them.
+    /// to fail with the first of them. For those that rows meet
+    /// later, see cx_rows_damaged.
     pub damaged: Option<&'a CxFailures>,
     /// Flag that cancels the query, or NULL. Once it is set, CX_CANCELLED.
     pub cancel: Option<&'a CxCancel>,
@@ -36,7 +37,8 @@ pub struct CxQuery<'a> {
     pub max_series: u64,
     /// Maximum memory of the refs of a selection in bytes, or 0 for 1 GiB. More give CX_OUT_OF_RESOURCES.
     pub max_memory: u64,
-    /// Maximum time in milliseconds from the begin of the call, or 0 for no limit. Afterwards, CX_TIMEOUT.
+    /// Maximum time in milliseconds from the begin of the call to the last row, or 0 for no limit. Afterwards,
+    /// CX_TIMEOUT.
     pub timeout_ms: u64,
     /// Maximum number of names or values of labels, the first ones, or 0 for all.
     pub max_strings: usize,
@@ -83,11 +85,29 @@ impl Asked {
         Ok(Self { blocks: required(blocks, "blocks")?.blocks.clone(), flag, damaged: Mutex::default() })
     }
 
-    /// Returns the query of the caller, or one of all series.
+    /// Answers the query of the caller, or one of all series, and passes on the errors of damaged blocks that are
+    /// skipped.
     ///
     /// # Safety
     /// `selectors` points to as many selectors as it says.
-    pub(crate) unsafe fn query(&self, query: Option<&CxQuery<'_>>) -> Result<Query<'_>, Failure> {
+    pub(crate) unsafe fn ask<'a, T>(
+        &'a self,
+        query: Option<&CxQuery<'_>>,
+        answer: impl FnOnce(Query<'a>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        // SAFETY: this function's contract.
+        let answered = unsafe { self.query(query) }.and_then(answer);
+        if let Some(damaged) = query.and_then(|query| query.damaged) {
+            self.report_to(damaged);
+        }
+        answered
+    }
+
+    /// Returns the query of the caller.
+    ///
+    /// # Safety
+    /// As [`Asked::ask`].
+    unsafe fn query(&self, query: Option<&CxQuery<'_>>) -> Result<Query<'_>, Failure> {
         let Some(wanted) = query else { return Ok(self.blocks.query(Selector::default())?) };
         let selectors = match wanted.selectors.is_null() {
             true => &[],
@@ -107,10 +127,8 @@ impl Asked {
     }
 
     /// Passes on the errors of damaged blocks that were skipped.
-    pub(crate) fn report(&self, query: Option<&CxQuery<'_>>) {
-        if let Some(damaged) = query.and_then(|query| query.damaged) {
-            damaged.extend(self.damaged.lock().unwrap_or_else(PoisonError::into_inner).drain(..).map(Failure::from));
-        }
+    pub(crate) fn report_to(&self, damaged: &CxFailures) {
+        damaged.extend(self.damaged.lock().unwrap_or_else(PoisonError::into_inner).drain(..).map(Failure::from));
     }
 }
 
@@ -125,8 +143,7 @@ pub unsafe extern "C" fn cx_query_count(
     guard(error, || {
         let (asked, count) = (Asked::new(blocks, query)?, required(count, "count")?);
         // SAFETY: the caller's contract.
-        count.write(unsafe { asked.query(query) }?.count()?);
-        asked.report(query);
+        count.write(unsafe { asked.ask(query, |query| Ok(query.count()?)) }?);
         Ok(())
     })
 }
@@ -143,9 +160,7 @@ pub unsafe extern "C" fn cx_query_label_names(
         give(names, "names", || {
             let asked = Asked::new(blocks, query)?;
             // SAFETY: the caller's contract.
-            let names = CxStrings::new(&unsafe { asked.query(query) }?.label_names()?, &asked.blocks);
-            asked.report(query);
-            Ok(names)
+            unsafe { asked.ask(query, |query| Ok(CxStrings::new(&query.label_names()?, &asked.blocks))) }
         })
     })
 }
@@ -164,10 +179,9 @@ pub unsafe extern "C" fn cx_query_label_values(
         give(values, "values", || {
             let asked = Asked::new(blocks, query)?;
             // SAFETY: the caller's contract.
-            let (query_, name) = unsafe { (asked.query(query)?, pointer::text(name, name_len, "name")?) };
-            let values = CxStrings::new(&query_.label_values(name)?, &asked.blocks);
-            asked.report(query);
-            Ok(values)
+            let name = unsafe { pointer::text(name, name_len, "name") }?;
+            // SAFETY: the caller's contract.
+            unsafe { asked.ask(query, |query| Ok(CxStrings::new(&query.label_values(name)?, &asked.blocks))) }
         })
     })
 }

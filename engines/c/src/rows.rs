@@ -9,6 +9,7 @@ use self_cell::self_cell;
 
 use crate::blocks::CxBlocks;
 use crate::error::{CxError, Failure, guard, guard_value};
+use crate::failures::CxFailures;
 use crate::label::{CxLabel, CxSeriesId, first_element};
 use crate::pointer::{give, lock, required};
 use crate::query::{Asked, CxQuery};
@@ -20,7 +21,7 @@ pub type CxOrder = i32;
 /// Order of blocks and refs, which is the fastest.
 pub const CX_ORDER_REFS: CxOrder = 0;
 /// Order of labels: by the first name, then the first value, then the second name, and so on, by bytes. A labelset
-/// comes before those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
+/// comes before those that begin with it. This is the order of Prometheus. Takes up to 100 bytes per selected series.
 pub const CX_ORDER_LABELS: CxOrder = 1;
 
 /// Selected series, to be read one by one. A series that several blocks have comes once. One thread at a time may use
@@ -80,8 +81,8 @@ impl Walk {
     }
 }
 
-/// Selects the series of a query. The limits of the query hold until the series are found; for CX_ORDER_LABELS, until
-/// all are sorted.
+/// Selects the series of a query. The time limit and the flag of the query hold until the last row is read, and end the
+/// rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cx_query_series(
     blocks: Option<&CxBlocks>,
@@ -94,23 +95,24 @@ pub unsafe extern "C" fn cx_query_series(
         give(rows, "rows", || {
             let rows = RowsCell::try_new(Asked::new(blocks, query)?, |asked| {
                 // SAFETY: the caller's contract.
-                let query = unsafe { asked.query(query) }?;
-                match order {
-                    CX_ORDER_REFS => Ok(query.series()?),
-                    CX_ORDER_LABELS => Ok(query.sorted_series()?),
-                    other => {
-                        Err(Failure::usage(format!("order: {other} is not one of CX_ORDER_REFS, CX_ORDER_LABELS")))
-                    }
+                unsafe {
+                    asked.ask(query, |query| match order {
+                        CX_ORDER_REFS => Ok(query.series()?),
+                        CX_ORDER_LABELS => Ok(query.sorted_series()?),
+                        other => {
+                            let text = format!("order: {other} is not one of CX_ORDER_REFS, CX_ORDER_LABELS");
+                            Err(Failure::usage(text))
+                        }
+                    })
                 }
             })?;
-            rows.borrow_owner().report(query);
             Ok(CxRows { walk: Mutex::new(Walk { rows, ids: Vec::new(), labels: Vec::new() }) })
         })
     })
 }
 
-/// Steps to the next series, and writes it. After the last one, it has no ids. After an error of one series, the next
-/// call continues behind it.
+/// Steps to the next series, and writes it. After the last one, it has no ids. After CX_CORRUPT, the next call
+/// continues behind the series; if damaged blocks are skipped, the rest of such a block is left out instead.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_rows_next(
     rows: Option<&CxRows>,
@@ -141,6 +143,21 @@ fn next(
         series.write(CxSeries { ids: ptr::null(), id_count: 0, labels: ptr::null(), label_count: 0 });
         let mut walk = lock(&required(rows, "rows")?.walk, "rows")?;
         series.write(walk.next(with_labels)?);
+        Ok(())
+    })
+}
+
+/// Adds the errors of damaged blocks that rows have met to a list, if the query of the rows skips them: ask after the
+/// last row.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_rows_damaged(
+    rows: Option<&CxRows>,
+    damaged: Option<&CxFailures>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || {
+        let walk = lock(&required(rows, "rows")?.walk, "rows")?;
+        walk.rows.borrow_owner().report_to(required(damaged, "damaged")?);
         Ok(())
     })
 }

@@ -3,6 +3,7 @@
 use chronoxide_format::view::Label;
 use hashbrown::HashMap;
 
+use super::query::check_text;
 use super::{Partial, SetQuery, SetSelection};
 use crate::SelectError;
 use crate::results::project::Labels;
@@ -51,7 +52,9 @@ impl<'a> SetQuery<'a> {
             let all: Result<Vec<Vec<Label<'a>>>, _> =
                 (0..groups.count()).map(|group| groups.labels(searcher.view(), group)).collect();
             let mut numbers = Vec::with_capacity(groups.count());
-            for labels in all? {
+            let all = all?;
+            check_text(all.iter().flatten().flat_map(|label| [label.name, label.value]).collect::<Vec<_>>())?;
+            for labels in all {
                 let key = labels.iter().map(|label| (label.name, label.value)).collect();
                 let next = found.labels.len() as u32;
                 let number = *known.entry(key).or_insert(next);

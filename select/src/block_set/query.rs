@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use chronoxide_format::error::Place;
 use chronoxide_format::view::{FindError, TimeRange};
+use chronoxide_format::{Corruption, Error, Rule};
 use chronoxide_reader::FileError;
 use rayon::prelude::*;
 
@@ -212,7 +214,7 @@ impl<'a> SetQuery<'a> {
     pub fn label_names_of_any(&self, alternatives: &[&[Matcher]]) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
             let names: Result<Vec<_>, _> = alternatives.iter().map(|matchers| searcher.label_names(matchers)).collect();
-            Ok(names?.concat())
+            check_text(names?.concat())
         };
         Ok(self.each_block(each)?.united(None))
     }
@@ -244,7 +246,7 @@ impl<'a> SetQuery<'a> {
     ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
             let values = |matchers: &&[Matcher]| searcher.label_values(&name, matchers, limit);
-            Ok(alternatives.iter().map(values).collect::<Result<Vec<_>, _>>()?.concat())
+            check_text(alternatives.iter().map(values).collect::<Result<Vec<_>, _>>()?.concat())
         };
         Ok(self.each_block(each)?.united(limit))
     }
@@ -276,6 +278,17 @@ impl<'a> SetQuery<'a> {
             }
         }
         Ok(partial)
+    }
+}
+
+/// Returns symbols that are text, as a rule of the format says: so that the error of others is that of their block.
+pub(super) fn check_text<'d, S: AsRef<[&'d [u8]]>>(symbols: S) -> Result<S, SelectError> {
+    match symbols.as_ref().iter().find_map(|symbol| std::str::from_utf8(symbol).err()) {
+        Some(error) => {
+            let place = Place::Byte(error.valid_up_to() as u64);
+            Err(Error::from(Corruption::new(Rule::SymbolsUtf8, place)).into())
+        }
+        None => Ok(symbols),
     }
 }
 

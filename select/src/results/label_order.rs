@@ -3,20 +3,15 @@
 use chronoxide_format::{KeyId, SeriesRef};
 
 use crate::results::project::room_for;
-use crate::{Projection, Searcher, SelectError, Selection};
-
-/// Rank of a series that has no label with this key or a later one: a labelset comes before those that continue it.
-const ENDED: u64 = 0;
-/// Rank of a series without the label, but with a later one: its next label has a greater name.
-const LATER: u64 = u64::MAX;
+use crate::{Searcher, SelectError, Selection};
 
 impl<'a, 'data> Searcher<'a, 'data> {
     /// Returns the selected series in the order of their labels: of the first name, then the first value, then the
     /// second name, and so on, by bytes. A labelset comes before those that begin with it. This is the order of
     /// Prometheus.
     ///
-    /// Refs are sorted by one label at a time, on codes. Takes 16 bytes of memory per selected series, whatever their
-    /// labels. Sorting begins as the iterator is read: the first series are there before the last are sorted.
+    /// Refs are sorted by one label at a time, on codes. Takes up to 100 bytes of memory per selected series, whatever
+    /// their labels. Sorting begins as the iterator is read: the first series are there before the last are sorted.
     ///
     /// # Errors
     /// The iterator gives an error, and ends, if the block is damaged in a byte that was read, and for the
@@ -86,46 +81,41 @@ impl LabelOrder<'_, '_> {
         Ok(())
     }
 
-    /// Splits a run by the values of the first key from `key` on that one of its series has.
+    /// Splits a run by the next label of each series, from `key` on: by its key, then by its value.
     fn split(&mut self, key: KeyId, series: &[SeriesRef]) -> Result<(), SelectError> {
-        let Some(key) = self.next_key(key, series) else {
-            // Two series with equal labels, which only a damaged block has.
-            self.sorted.extend(series.iter().rev());
-            return Ok(());
-        };
-        let projection = self.searcher.project_keys(series, &[key])?;
-        let rank = |(series, code): (&SeriesRef, &u32)| match *code {
-            Projection::ABSENT if self.keyset(*series).is_none_or(|own| own.next_key(key).is_none()) => ENDED,
-            Projection::ABSENT => LATER,
-            code => u64::from(code) + 1,
-        };
-        let mut ranked: Vec<(u64, SeriesRef)> =
-            series.iter().zip(projection.codes(0)).map(|pair| (rank(pair), *pair.0)).collect();
-        ranked.sort_unstable();
-        let runs = ranked.chunk_by(|left, right| left.0 == right.0);
-        let next = KeyId(key.0 + 1);
-        let runs = runs.map(|run| Run { key: next, series: run.iter().map(|(_, series)| *series).collect() });
-        self.pending.extend(runs.rev());
-        Ok(())
-    }
-
-    /// Returns the first key from `key` on that one of the series has.
-    fn next_key(&self, key: KeyId, series: &[SeriesRef]) -> Option<KeyId> {
-        let mut next = None;
-        let mut end = 0;
+        let mut keyed = Vec::with_capacity(series.len());
+        let (mut end, mut next) = (0, None);
         // Refs are in order: each keyset is asked once.
-        for series in series {
-            if series.0 >= end
-                && let Some(keyset) = self.keyset(*series)
-            {
-                end = keyset.end;
-                next = next.into_iter().chain(keyset.next_key(key)).min();
-                if next == Some(key) {
-                    break;
-                }
+        for &series in series {
+            if series.0 >= end {
+                let keyset = self.keyset(series);
+                (end, next) = keyset.map_or((series.0 + 1, None), |keyset| (keyset.end, keyset.next_key(key)));
             }
+            keyed.push((next, series));
         }
-        next
+        // A labelset that ends comes first, then the one whose next label has the smaller name.
+        keyed.sort_unstable();
+        let first = self.pending.len();
+        for group in keyed.chunk_by(|left, right| left.0 == right.0) {
+            let refs: Vec<SeriesRef> = group.iter().map(|(_, series)| *series).collect();
+            let Some((Some(key), _)) = group.first() else {
+                // Several have equal labels in a damaged block only.
+                self.pending.extend(refs.into_iter().map(|series| Run { key, series: vec![series] }));
+                continue;
+            };
+            let projection = self.searcher.project_keys(&refs, &[*key])?;
+            let mut ranked: Vec<(u32, SeriesRef)> = projection.codes(0).iter().copied().zip(refs).collect();
+            ranked.sort_unstable();
+            let runs = ranked.chunk_by(|left, right| left.0 == right.0);
+            let next = KeyId(key.0 + 1);
+            self.pending
+                .extend(runs.map(|run| Run { key: next, series: run.iter().map(|(_, series)| *series).collect() }));
+        }
+        // The next one is the last.
+        if let Some(added) = self.pending.get_mut(first..) {
+            added.reverse();
+        }
+        Ok(())
     }
 
     /// Returns the keyset of a series, or `None` if the series is out of range.

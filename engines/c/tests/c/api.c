@@ -350,6 +350,8 @@ static void queries_folders(const char *path, const char *folder) {
                 break;
             CHECK(series.id_count <= 2);
         }
+        SUCCEEDS(cx_rows_damaged(rows, damaged, &error));
+        FAILS(CX_USAGE, "damaged is NULL", cx_rows_damaged(rows, NULL, &error));
         cx_rows_free(rows);
     }
     SUCCEEDS(cx_query_count(blocks, &query, &counted, &error));

@@ -97,8 +97,17 @@ static unsigned read_all(const cx_blocks *blocks, const char *path) {
         cx_status status = cx_query_count(blocks, &query, &count, &error);
         if (status != CX_TOO_MANY_SERIES)
             damaged(status, &error, path);
-        for (cx_order order = CX_ORDER_REFS; order <= CX_ORDER_LABELS; order++)
+        for (cx_order order = CX_ORDER_REFS; order <= CX_ORDER_LABELS; order++) {
             all += read_rows(blocks, &query, order, MOST, path);
+            cx_query tolerant = query;
+            cx_failures *skipped;
+            SUCCEEDS(cx_failures_new(&skipped, &error));
+            tolerant.damaged = skipped;
+            unsigned long before = errors;
+            all += read_rows(blocks, &tolerant, order, MOST, path);
+            CHECK(errors == before);
+            cx_failures_free(skipped);
+        }
         for (int as_map = 0; as_map <= 1; as_map++) {
             const cx_arrow_options options = {.as_map = as_map != 0, .max_series = MOST};
             struct ArrowArrayStream stream;
