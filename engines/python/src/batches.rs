@@ -1,20 +1,18 @@
 //! Class `Batches`: record batches for any consumer of Arrow.
 
-use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use chronoxide_arrow::{Batches, Column, Guarded, Scan, Strings, schema};
+use chronoxide::{BatchOptions, Selection};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::capsules;
 use crate::errors::Raise;
-use crate::table::Part;
 
 /// Type of the strings of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +30,6 @@ impl StringType {
             "view" => Ok(Self::View),
             "utf8" => Ok(Self::Utf8),
             _ => Err(PyValueError::new_err(format!("strings: {name:?} is not one of 'dictionary', 'view', 'utf8'"))),
-        }
-    }
-
-    /// Returns the type of strings that blocks hand over.
-    fn of_block(self) -> Strings {
-        match self {
-            Self::Dictionary => Strings::Dictionary,
-            Self::View | Self::Utf8 => Strings::View,
         }
     }
 }
@@ -62,7 +52,7 @@ impl Default for Shape {
             as_map: false,
             strings: StringType::Dictionary,
             in_label_order: false,
-            batch_size: Scan::DEFAULT_BATCH_SIZE,
+            batch_size: BatchOptions::DEFAULT_BATCH_SIZE,
             limit: None,
         }
     }
@@ -71,60 +61,49 @@ impl Default for Shape {
 /// Series as record batches of Arrow. Each consumer reads them from the beginning.
 #[pyclass(frozen, module = "chronoxide", name = "Batches")]
 pub(crate) struct PyBatches {
-    /// Scans of one block each, read one after the other.
-    scans: Vec<Scan>,
-    columns: Vec<Column>,
+    selection: Selection,
+    options: BatchOptions,
     strings: StringType,
-    limit: u64,
 }
 
 impl PyBatches {
-    /// Describes the batches of parts.
-    pub(crate) fn new(parts: Vec<Part>, has_block_column: bool, shape: &Shape) -> PyResult<Self> {
+    /// Describes the batches of selected series.
+    pub(crate) fn new(selection: Selection, shape: &Shape) -> PyResult<Self> {
         if shape.as_map && shape.labels.is_some() {
             return Err(PyValueError::new_err("as_map has all labels: leave out labels"));
         }
         if shape.batch_size == 0 {
             return Err(PyValueError::new_err("batch_size must be at least 1"));
         }
-        let mut known = BTreeSet::new();
-        for (table, _) in &parts {
-            known.extend(table.label_names().map_err(Raise::raise)?);
+        let blocks = selection.blocks();
+        let mut options = BatchOptions::new()
+            .block_ids(blocks.is_folder())
+            .as_map(shape.as_map)
+            .sorted(shape.in_label_order)
+            .batch_size(shape.batch_size);
+        if let Some(limit) = shape.limit {
+            options = options.max_series(limit);
         }
-        let reserved = |name: &&String| ["series_ref", "block"].contains(&name.as_str()) && !known.contains(*name);
-        if let Some(name) = shape.labels.iter().flatten().find(reserved) {
-            return Err(PyValueError::new_err(format!("{name} is not a label; its column is always there")));
-        }
-        let labels = match &shape.labels {
-            _ if shape.as_map => Vec::new(),
-            Some(labels) => labels.clone(),
-            None => known.into_iter().collect(),
-        };
-        let own = has_block_column.then(Column::block_id).into_iter().chain([Column::series_ref()]);
-        let own = own.chain(shape.as_map.then(Column::labels));
-        let columns: Vec<Column> = Column::with_labels(own, labels).into_iter().map(Column::without_nul).collect();
-        schema(&columns, shape.strings.of_block()).map_err(Raise::raise)?;
-
-        let scan = |(table, selection): Part| {
-            let scan = table.scan().with_columns(columns.clone()).with_batch_size(shape.batch_size);
-            let scan = if shape.in_label_order { scan.in_label_order() } else { scan };
-            match selection {
-                Some(selection) => scan.with_selection(selection),
-                None => scan,
+        if let Some(labels) = &shape.labels {
+            let known = blocks.query("{}").and_then(|query| query.label_names()).map_err(Raise::raise)?;
+            let reserved =
+                |name: &&String| ["series_ref", "block"].contains(&name.as_str()) && !known.contains(&name.as_str());
+            if let Some(name) = labels.iter().find(reserved) {
+                return Err(PyValueError::new_err(format!("{name} is not a label; its column is always there")));
             }
-        };
-        let scans = parts.into_iter().map(scan).collect();
-        Ok(Self { scans, columns, strings: shape.strings, limit: shape.limit.unwrap_or(u64::MAX) })
+            options = options.labels(labels);
+        }
+        let batches = Self { selection, options, strings: shape.strings };
+        batches.reader(shape.strings)?;
+        Ok(batches)
     }
 
-    fn schema(&self, strings: StringType) -> PyResult<SchemaRef> {
-        let schema = schema(&self.columns, strings.of_block()).map_err(Raise::raise)?;
-        Ok(if strings == StringType::Utf8 { Arc::new(copied_schema(&schema)) } else { schema })
-    }
-
-    fn reader(&self, strings: StringType) -> PyResult<Chained> {
-        let scans = self.scans.iter().map(|scan| scan.clone().with_strings(strings.of_block())).collect();
-        Ok(Chained { schema: self.schema(strings)?, scans, current: None, left: self.limit })
+    fn reader(&self, strings: StringType) -> PyResult<Converted> {
+        let options = self.options.clone().without_dictionaries(strings != StringType::Dictionary);
+        let batches = self.selection.batches(&options).map_err(Raise::raise)?;
+        let schema = batches.schema();
+        let schema = if strings == StringType::Utf8 { Arc::new(copied_schema(&schema)) } else { schema };
+        Ok(Converted { schema, batches })
     }
 }
 
@@ -139,16 +118,17 @@ impl PyBatches {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let requested = requested_schema.map(capsules::requested_strings).transpose()?;
         let strings = requested.flatten().unwrap_or(self.strings);
-        capsules::stream(py, Box::new(Guarded::new(self.reader(strings)?)))
+        capsules::stream(py, Box::new(self.reader(strings)?))
     }
 
     pub(crate) fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsules::schema(py, &*self.schema(self.strings)?)
+        capsules::schema(py, &*self.reader(self.strings)?.schema)
     }
 
-    fn __repr__(&self) -> String {
-        let names: Vec<String> = self.columns.iter().map(|column| column.name().escape_debug().collect()).collect();
-        format!("<chronoxide.Batches: {}>", names.join(", "))
+    fn __repr__(&self) -> PyResult<String> {
+        let schema = self.reader(self.strings)?.schema;
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().escape_debug().collect()).collect();
+        Ok(format!("<chronoxide.Batches: {}>", names.join(", ")))
     }
 }
 
@@ -168,52 +148,29 @@ fn copied_field(field: &Field) -> Field {
     field.clone().with_data_type(data_type)
 }
 
-/// Batches of several scans.
-struct Chained {
+/// Batches whose strings are copied if the schema says so.
+struct Converted {
     schema: SchemaRef,
-    scans: VecDeque<Scan>,
-    current: Option<Batches>,
-    /// Maximum number of series that are still to come.
-    left: u64,
+    batches: chronoxide::Batches,
 }
 
-impl Chained {
-    fn take(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        loop {
-            if let Some(batches) = &mut self.current
-                && let Some(batch) = batches.next()
-            {
-                let batch = batch?;
-                self.left = self.left.saturating_sub(batch.num_rows() as u64);
-                if batch.schema() == self.schema {
-                    return Ok(Some(batch));
-                }
-                let columns = batch.columns().iter().zip(self.schema.fields());
-                let columns =
-                    columns.map(|(column, field)| cast(column, field.data_type())).collect::<Result<_, _>>()?;
-                return RecordBatch::try_new(Arc::clone(&self.schema), columns).map(Some);
-            }
-            self.current = None;
-            let Some(scan) = self.scans.pop_front().filter(|_| self.left > 0) else { return Ok(None) };
-            self.current = Some(scan.with_limit(self.left).batches()?);
-        }
-    }
-}
-
-impl Iterator for Chained {
+impl Iterator for Converted {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let taken = self.take();
-        if taken.is_err() {
-            self.scans.clear();
-            self.current = None;
+        let batch = self.batches.next()?;
+        if self.batches.schema() == self.schema {
+            return Some(batch);
         }
-        taken.transpose()
+        Some(batch.and_then(|batch| {
+            let columns = batch.columns().iter().zip(self.schema.fields());
+            let columns = columns.map(|(column, field)| cast(column, field.data_type())).collect::<Result<_, _>>()?;
+            RecordBatch::try_new(Arc::clone(&self.schema), columns)
+        }))
     }
 }
 
-impl RecordBatchReader for Chained {
+impl RecordBatchReader for Converted {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

@@ -1,24 +1,30 @@
 //! Result of `cardinality`.
 
+use chronoxide_arrow::BlockTable;
 use chronoxide_inspect::query::{Cardinality, Queried};
 use chronoxide_reader::{Block, FileError};
-use chronoxide_select::Selector;
+use chronoxide_select::{Patterns, Selector};
 use pyo3::prelude::*;
 
 use crate::errors::{ChronoxideError, Raise};
+use crate::labels::parse;
+use crate::opened::Opened;
 
 /// Returns the numbers of series and values of blocks as a dict, with lists of at most `limit` entries. It has the
 /// fields of `chronoxide-inspect cardinality --json`.
 pub(crate) fn cardinality<'py>(
     py: Python<'py>,
-    blocks: &[Block],
-    selector: Option<Selector>,
+    opened: &Opened,
+    selector: Option<&str>,
     limit: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let selector = selector.map(|text| parse(&mut Patterns::default(), text)).transpose()?;
     let json = py.detach(|| {
         let selectors: Vec<Selector> = selector.into_iter().collect();
+        let tables = opened.blocks.tables().map_err(Raise::raise)?;
+        let blocks: Vec<&Block> = tables.iter().map(BlockTable::block).collect();
         let mut queried = Vec::with_capacity(blocks.len());
-        for block in blocks {
+        for block in &blocks {
             let queries = Queried::new(*block.view(), &selectors).map_err(|error| block.locate(error).raise())?;
             queried.push(queries);
         }

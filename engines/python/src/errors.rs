@@ -7,10 +7,9 @@ use std::path::Path;
 use arrow::error::ArrowError;
 use chronoxide_arrow::TableError;
 use chronoxide_inspect::InspectError;
-use chronoxide_reader::{ErrorKind, FileError, FindError, FolderError, OpenError};
-use chronoxide_select::{BlockSetError, SelectError};
+use chronoxide_reader::{ErrorKind, FileError, FolderError, OpenError};
 use datafusion::error::DataFusionError;
-use pyo3::exceptions::{PyException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyFileExistsError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
 create_exception!(chronoxide, ChronoxideError, PyException, "Base class of errors of blocks, captures and jobs.");
@@ -95,14 +94,26 @@ fn block_exception(error: &chronoxide_reader::Error, message: String) -> PyErr {
     }
 }
 
-/// Returns the exception of a query's error, with a message of its own.
-fn query_exception(error: &SelectError, message: String) -> PyErr {
-    match error {
-        SelectError::Block(error) => block_exception(error, message),
-        SelectError::TooManyLabels { .. } => CorruptBlockError::new_err(message),
-        SelectError::OutOfMemory { .. } | SelectError::MemoryLimit { .. } => PyMemoryError::new_err(message),
-        SelectError::OtherSnapshot => PyValueError::new_err(message),
-        _ => ChronoxideError::new_err(message),
+impl Raise for chronoxide::Error {
+    fn raise(self) -> PyErr {
+        use chronoxide::ErrorKind as Kind;
+        match (self.kind(), self.io_error(), self.path()) {
+            // The file, or the strings of an archive, do not fit into memory: not an error of a system call.
+            (Kind::OutOfResources, Some(error), Some(path)) if error.raw_os_error().is_some() => os_error(error, path),
+            (Kind::Io, Some(error), Some(path)) => os_error(error, path),
+            (kind, ..) => {
+                let message = self.to_string();
+                match kind {
+                    Kind::Io => PyOSError::new_err(message),
+                    Kind::Exists => PyFileExistsError::new_err(message),
+                    Kind::Corrupt => CorruptBlockError::new_err(message),
+                    Kind::Unsupported => UnsupportedBlockError::new_err(message),
+                    Kind::OutOfResources => PyMemoryError::new_err(message),
+                    Kind::Usage => PyValueError::new_err(message),
+                    _ => ChronoxideError::new_err(message),
+                }
+            }
+        }
     }
 }
 
@@ -112,42 +123,16 @@ impl Raise for FileError {
     }
 }
 
-impl Raise for FileError<SelectError> {
-    fn raise(self) -> PyErr {
-        query_exception(&self.source, message(&self))
-    }
-}
-
-impl Raise for FileError<FindError> {
-    fn raise(self) -> PyErr {
-        let message = message(&self);
-        match self.source {
-            FindError::Block(error) => block_exception(&error, message),
-            _ => PyValueError::new_err(message),
-        }
-    }
-}
-
 impl Raise for FileError<InspectError> {
     fn raise(self) -> PyErr {
         let message = message(&self);
         match self.source {
             InspectError::Block(error) => block_exception(&error, message),
-            InspectError::Select(error) => query_exception(&error, message),
+            InspectError::Select(error) => {
+                chronoxide::Error::from(FileError { path: self.path, source: error }).raise()
+            }
             _ => ChronoxideError::new_err(message),
         }
-    }
-}
-
-impl Raise for SelectError {
-    fn raise(self) -> PyErr {
-        query_exception(&self, message(&self))
-    }
-}
-
-impl Raise for FindError {
-    fn raise(self) -> PyErr {
-        FileError { path: None, source: self }.raise()
     }
 }
 
@@ -182,22 +167,9 @@ impl Raise for FolderError {
     }
 }
 
-impl Raise for BlockSetError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::Folder(error) => error.raise(),
-            _ => PyOSError::new_err(message(&self)),
-        }
-    }
-}
-
 impl Raise for TableError {
     fn raise(self) -> PyErr {
-        match self {
-            Self::Select(error) => error.raise(),
-            Self::DuplicateColumn { .. } => PyValueError::new_err(message(&self)),
-            _ => PyRuntimeError::new_err(message(&self)),
-        }
+        chronoxide::Error::from(self).raise()
     }
 }
 
@@ -210,9 +182,12 @@ impl Raise for ArrowError {
 impl Raise for DataFusionError {
     fn raise(self) -> PyErr {
         match self {
-            Self::External(error) => match error.downcast::<TableError>() {
+            Self::External(error) => match error.downcast::<chronoxide::Error>() {
                 Ok(error) => error.raise(),
-                Err(error) => PyRuntimeError::new_err(message(&*error)),
+                Err(error) => match error.downcast::<TableError>() {
+                    Ok(error) => error.raise(),
+                    Err(error) => PyRuntimeError::new_err(message(&*error)),
+                },
             },
             other => PyRuntimeError::new_err(message(&other)),
         }

@@ -1,23 +1,22 @@
-//! Arguments that are labels, selectors or paths, and results that are strings.
+//! Arguments that are labels, selectors or paths.
 
 use std::path::PathBuf;
 
-use chronoxide_reader::Block;
-use chronoxide_select::{Limits, Matcher, Patterns, Selector};
+use chronoxide_select::{Patterns, Selector};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::block::PyBlock;
-use crate::errors::{CorruptBlockError, SelectorError};
+use crate::errors::SelectorError;
 use crate::folder::PyFolder;
 
 /// Labels of one series, from any mapping of strings.
 pub(crate) struct Labels(Vec<(String, String)>);
 
 impl Labels {
-    pub(crate) fn pairs(&self) -> &[(String, String)] {
-        &self.0
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.0.iter().map(|(name, value)| (name, value))
     }
 }
 
@@ -63,32 +62,4 @@ fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
 /// Parses a selector, within the bounds of others.
 pub(crate) fn parse(patterns: &mut Patterns<'_>, text: &str) -> PyResult<Selector> {
     patterns.parse_any(text).map_err(|error| SelectorError::new_err(error.to_string()))
-}
-
-/// Parses a selector; `None` selects all series.
-pub(crate) fn parse_optional(selector: Option<&str>) -> PyResult<Option<Selector>> {
-    selector.map(|text| parse(&mut Patterns::default(), text)).transpose()
-}
-
-/// Returns the limits of a selection.
-pub(crate) fn limits(max_memory: Option<u64>) -> Limits<'static> {
-    Limits::default().with_max_memory(max_memory.unwrap_or(Limits::DEFAULT_MAX_MEMORY))
-}
-
-/// Returns the matchers of a selector; none if there is none.
-pub(crate) fn matchers(selector: &Option<Selector>) -> &[Matcher] {
-    selector.as_ref().map_or(&[], Selector::matchers)
-}
-
-/// Returns names or values of labels as text. Only a damaged block has others: `block` is named then, if it is known.
-pub(crate) fn texts(strings: Vec<&[u8]>, block: Option<&Block>) -> PyResult<Vec<String>> {
-    let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text.to_owned()),
-        Err(error) => {
-            let reason = format!("the name or value of a label is not text: {error}");
-            let path = block.and_then(Block::path).map(|path| format!("{}: ", path.display()));
-            Err(CorruptBlockError::new_err(path.unwrap_or_default() + &reason))
-        }
-    };
-    strings.into_iter().map(text).collect()
 }

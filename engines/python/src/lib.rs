@@ -7,18 +7,20 @@
 //! | module | content |
 //! |---|---|
 //! | `open` | `open`, `open_block`, `open_folder` |
+//! | `opened` | open blocks, and what classes of blocks and folders have in common |
 //! | `table` | class `Table`: base class of blocks, folders and selections |
 //! | `block` | class `Block` |
 //! | `folder` | class `Folder`: the live blocks of a folder |
 //! | `selection` | classes `Selection` and `FolderSelection` |
 //! | `series` | series as dicts, and iterators over them |
-//! | `labels` | arguments that are labels, selectors or paths, and results that are strings |
+//! | `labels` | arguments that are labels, selectors or paths |
 //! | `counts` | result of `cardinality` |
 //! | `batches` | class `Batches`: record batches for any consumer of Arrow |
 //! | `capsules` | objects of Arrow and DataFusion as capsules (unsafe) |
 //! | `notebook` | tables of HTML for notebooks |
 //! | `ingest`, `compact` | functions of the same names |
 //! | `watch` | progress and Ctrl-C during a long call |
+//! | `writer` | class `Writer` |
 //! | `errors` | exceptions |
 
 mod batches;
@@ -32,10 +34,12 @@ mod ingest;
 mod labels;
 mod notebook;
 mod open;
+mod opened;
 mod selection;
 mod series;
 mod table;
 mod watch;
+mod writer;
 
 /// The module `chronoxide._chronoxide`.
 #[pyo3::pymodule]
@@ -62,4 +66,6 @@ mod _chronoxide {
     use crate::series::PySeriesIterator;
     #[pymodule_export]
     use crate::table::PyTable;
+    #[pymodule_export]
+    use crate::writer::PyWriter;
 }

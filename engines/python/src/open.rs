@@ -1,17 +1,18 @@
 //! `open`, `open_block`, `open_folder`: a path as a block or a folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use chronoxide_reader::{Block, Checks};
-use chronoxide_select::BlockSet;
-use pyo3::exceptions::PyOSError;
+use chronoxide::{Blocks, OpenOptions};
+use pyo3::exceptions::{PyIsADirectoryError, PyNotADirectoryError, PyOSError};
 use pyo3::prelude::*;
 
-use crate::block::{OpenBlock, PyBlock};
+use crate::block::PyBlock;
 use crate::errors::Raise;
 use crate::folder::PyFolder;
+use crate::opened::Opened;
 
-/// Opens a block, or the live blocks of a folder: `open_block` or `open_folder`, by what the path is.
+/// Opens a block, or the live blocks of a folder: `open_block` or `open_folder`, by what the path is. URLs of object
+/// stores, such as `s3://bucket/folder/`, are paths, too.
 ///
 /// With `mmap`, files are mapped instead of read: opening takes microseconds, and only what is used is loaded. They may
 /// be deleted and replaced meanwhile, but must not be changed or truncated in place, which ends the process;
@@ -25,23 +26,23 @@ use crate::folder::PyFolder;
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=true), text_signature = "(path, *, mmap=True)")]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult<Bound<'_, PyAny>> {
-    if path.is_dir() { Ok(open_folder(py, path, mmap)?.into_any()) } else { Ok(open_block(py, path, mmap)?.into_any()) }
+    let blocks = open_blocks(py, &path, mmap)?;
+    if blocks.is_folder() {
+        Ok(PyFolder::create(py, path, blocks)?.into_any())
+    } else {
+        Ok(PyBlock::create(py, Opened::new(blocks))?.into_any())
+    }
 }
 
 /// Opens a block; see `open`.
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=true), text_signature = "(path, *, mmap=True)")]
 pub(crate) fn open_block(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult<Bound<'_, PyBlock>> {
-    // Reading a pipe would wait, and a device may have no end.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(PyOSError::new_err(format!("{}: not a file", path.display())));
+    let blocks = open_blocks(py, &path, mmap)?;
+    if blocks.is_folder() {
+        return Err(PyIsADirectoryError::new_err(format!("{}: a folder, not a block", path.display())));
     }
-    let block = py.detach(|| match mmap {
-        // SAFETY: the documentation of this function passes the contract on to its caller.
-        true => unsafe { Block::map(path, Checks::Lazy) },
-        false => Block::read(path, Checks::Lazy),
-    });
-    PyBlock::create(py, OpenBlock::new(block.map_err(Raise::raise)?))
+    PyBlock::create(py, Opened::new(blocks))
 }
 
 /// Opens the live blocks of a folder; see `open`.
@@ -51,10 +52,23 @@ pub(crate) fn open_block(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult<
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=true), text_signature = "(path, *, mmap=True)")]
 pub(crate) fn open_folder(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult<Bound<'_, PyFolder>> {
-    let set = py.detach(|| match mmap {
-        // SAFETY: the documentation of this function passes the contract on to its caller.
-        true => unsafe { BlockSet::map(&path, Checks::Lazy) },
-        false => BlockSet::read(&path, Checks::Lazy),
-    });
-    PyFolder::create(py, path, set.map_err(Raise::raise)?)
+    let blocks = open_blocks(py, &path, mmap)?;
+    if !blocks.is_folder() {
+        return Err(PyNotADirectoryError::new_err(format!("{}: a block, not a folder", path.display())));
+    }
+    PyFolder::create(py, path, blocks)
+}
+
+fn open_blocks(py: Python<'_>, path: &Path, mmap: bool) -> PyResult<Blocks> {
+    // Reading a pipe would wait, and a device may have no end.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err(PyOSError::new_err(format!("{}: not a file", path.display())));
+    }
+    let options = OpenOptions::new();
+    let options = match mmap {
+        // SAFETY: the documentation of these functions passes the contract on to their callers.
+        true => unsafe { options.map() },
+        false => options,
+    };
+    py.detach(|| options.open(path)).map_err(Raise::raise)
 }

@@ -2,38 +2,22 @@
 
 use std::sync::Arc;
 
-use chronoxide_reader::{Block, SeriesRef};
-use chronoxide_select::Selection;
+use chronoxide::{Error, Selection, SeriesId};
 use chronoxide_text::human;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use crate::block::{OpenBlock, PyBlock};
+use crate::block::{PyBlock, name};
+use crate::errors::{ChronoxideError, Raise};
 use crate::labels::Labels;
 use crate::notebook;
+use crate::opened::Opened;
 use crate::series::{self, PySeriesIterator};
-use crate::table::{Part, PyTable, Rows};
+use crate::table::{PyTable, Rows};
 
-/// Selected series of a block.
-pub(crate) struct Selected {
-    open: Arc<OpenBlock>,
-    selection: Selection,
-}
-
-impl Selected {
-    pub(crate) fn new(open: &Arc<OpenBlock>, selection: Selection) -> Arc<Self> {
-        Arc::new(Self { open: Arc::clone(open), selection })
-    }
-
-    fn block(&self) -> &Block {
-        self.open.block()
-    }
-}
-
-impl Rows for Selected {
-    fn parts(&self) -> PyResult<Vec<Part>> {
-        Ok(vec![(self.open.table()?.clone(), Some(self.selection.clone()))])
+impl Rows for Selection {
+    fn selection(&self) -> PyResult<Selection> {
+        Ok(self.clone())
     }
 }
 
@@ -43,36 +27,33 @@ impl Rows for Selected {
 /// labels and a table, as its block is.
 #[pyclass(frozen, extends = PyTable, module = "chronoxide", name = "Selection")]
 pub(crate) struct PySelection {
-    selected: Arc<Selected>,
+    opened: Arc<Opened>,
+    selection: Arc<Selection>,
 }
 
 impl PySelection {
     pub(crate) fn create<'py>(
         py: Python<'py>,
-        open: &Arc<OpenBlock>,
+        opened: &Arc<Opened>,
         selection: Selection,
     ) -> PyResult<Bound<'py, Self>> {
-        Self::from_selected(py, Selected::new(open, selection))
-    }
-
-    fn from_selected(py: Python<'_>, selected: Arc<Selected>) -> PyResult<Bound<'_, Self>> {
-        let table = PyTable::new(Arc::clone(&selected) as Arc<dyn Rows>);
-        Bound::new(py, (Self { selected }, table))
+        let selection = Arc::new(selection);
+        let table = PyTable::new(Arc::clone(&selection) as Arc<dyn Rows>);
+        Bound::new(py, (Self { opened: Arc::clone(opened), selection }, table))
     }
 
     fn combined<'py>(
         &self,
         py: Python<'py>,
         other: &Self,
-        combine: impl FnOnce(&Selection, &Selection) -> Selection,
+        combine: impl FnOnce(&Selection, &Selection) -> Result<Selection, Error>,
     ) -> PyResult<Bound<'py, Self>> {
-        let (this, other) = (&self.selected, &other.selected);
-        if this.block().view().block_id() != other.block().view().block_id() {
-            return Err(PyValueError::new_err("the selections are of different blocks"));
-        }
-        // Damaged blocks of one id can have different numbers of series.
-        let all = Selection::from_range(SeriesRef(0)..SeriesRef(this.open.series_count()?));
-        Self::create(py, &this.open, combine(&this.selection, &other.selection).intersection(&all))
+        let combined = combine(&self.selection, &other.selection);
+        let combined = combined.map_err(|error| match error.kind() {
+            chronoxide::ErrorKind::Usage => PyValueError::new_err(error.to_string()),
+            _ => error.raise(),
+        });
+        Self::create(py, &self.opened, combined?)
     }
 }
 
@@ -81,46 +62,44 @@ impl PySelection {
     /// Block of the series.
     #[getter]
     fn block<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBlock>> {
-        PyBlock::create(py, Arc::clone(&self.selected.open))
+        PyBlock::create(py, Arc::clone(&self.opened))
     }
 
     /// Returns the refs of the series, in order. Column `series_ref` of `batches` needs less memory.
     fn refs(&self) -> Vec<u32> {
-        self.selected.selection.iter().map(|series| series.0).collect()
+        self.selection.ids().map(|id| id.series).collect()
     }
 
     fn __len__(&self) -> usize {
-        self.selected.selection.count() as usize
+        self.selection.len() as usize
     }
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        series::get_item(index, self.__len__(), |position| {
-            let (_, rest) = self.selected.selection.split_at(u32::try_from(position)?);
-            let labels = |series| series::labels(index.py(), self.selected.block(), series);
-            let found = rest.iter().next().map(labels).transpose()?;
-            Ok(found.flatten().unwrap_or_else(|| PyDict::new(index.py())))
-        })
+        let id = |position| self.selection.nth(position as u64);
+        series::get_item(index, self.selection.blocks(), self.__len__(), id)
     }
 
     fn __iter__(&self) -> PySeriesIterator {
-        PySeriesIterator::new([(self.selected.block(), &self.selected.selection)])
+        PySeriesIterator::new(Selection::clone(&self.selection))
     }
 
     /// True if a series with exactly these labels is selected.
     fn __contains__(&self, labels: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(labels) = labels.extract::<Labels>() else { return Ok(false) };
-        Ok(self.selected.open.find(&labels)?.is_some_and(|series| self.selected.selection.contains(series)))
+        let found = self.selection.blocks().find(labels.iter()).map_err(Raise::raise)?;
+        Ok(found.into_iter().any(|id| self.selection.contains(id)))
     }
 
     /// True if the selections have the same series of equal blocks.
     fn __eq__(&self, other: &Self) -> bool {
-        let (this, other) = (&self.selected, &other.selected);
-        this.block().view().block_id() == other.block().view().block_id() && this.selection == other.selection
+        self.selection == other.selection
     }
 
     /// Returns true if a ref is selected.
-    fn has_ref(&self, series: u32) -> bool {
-        self.selected.selection.contains(SeriesRef(series))
+    fn has_ref(&self, series: u32) -> PyResult<bool> {
+        let block = self.selection.blocks().iter().next().transpose().map_err(Raise::raise)?;
+        let block = block.ok_or_else(|| ChronoxideError::new_err("there is no block"))?.id;
+        Ok(self.selection.contains(SeriesId { block, series }))
     }
 
     fn __or__<'py>(&self, py: Python<'py>, other: &Self) -> PyResult<Bound<'py, Self>> {
@@ -136,41 +115,26 @@ impl PySelection {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        let [selected, all] = [self.__len__() as u64, self.selected.open.series_count()?.into()].map(human::count);
-        Ok(format!("<chronoxide.Selection {}: {selected} of {all} series>", self.selected.open.name()))
+        let [selected, all] = [self.__len__() as u64, self.opened.series_count()? as u64].map(human::count);
+        Ok(format!("<chronoxide.Selection {}: {selected} of {all} series>", name(&self.opened)?))
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        notebook::series(py, &self.selected.open.name(), self.__len__(), &self.__iter__())
-    }
-}
-
-/// Selected series of the blocks of a folder.
-struct SelectedOfFolder {
-    parts: Vec<Arc<Selected>>,
-}
-
-impl Rows for SelectedOfFolder {
-    fn parts(&self) -> PyResult<Vec<Part>> {
-        self.parts.iter().map(|part| Ok((part.open.table()?.clone(), Some(part.selection.clone())))).collect()
-    }
-
-    fn has_block_column(&self) -> bool {
-        true
+        notebook::series(py, &name(&self.opened)?, self.__len__(), &self.__iter__())
     }
 }
 
 /// Selected series of the blocks of a folder. A series that several blocks have appears once per block.
 #[pyclass(frozen, extends = PyTable, module = "chronoxide", name = "FolderSelection")]
 pub(crate) struct PyFolderSelection {
-    selected: Arc<SelectedOfFolder>,
+    selection: Arc<Selection>,
 }
 
 impl PyFolderSelection {
-    pub(crate) fn create(py: Python<'_>, parts: Vec<Arc<Selected>>) -> PyResult<Bound<'_, Self>> {
-        let selected = Arc::new(SelectedOfFolder { parts });
-        let table = PyTable::new(Arc::clone(&selected) as Arc<dyn Rows>);
-        Bound::new(py, (Self { selected }, table))
+    pub(crate) fn create(py: Python<'_>, selection: Selection) -> PyResult<Bound<'_, Self>> {
+        let selection = Arc::new(selection);
+        let table = PyTable::new(Arc::clone(&selection) as Arc<dyn Rows>);
+        Bound::new(py, (Self { selection }, table))
     }
 }
 
@@ -179,20 +143,21 @@ impl PyFolderSelection {
     /// Selections of each block, in the order of the folder's blocks. Some may be empty.
     #[getter]
     fn selections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PySelection>>> {
-        self.selected.parts.iter().map(|part| PySelection::from_selected(py, Arc::clone(part))).collect()
+        let parts = self.selection.by_block().into_iter();
+        parts.map(|part| PySelection::create(py, &Opened::new(part.blocks().clone()), part)).collect()
     }
 
     fn __len__(&self) -> usize {
-        self.selected.parts.iter().map(|part| part.selection.count() as usize).sum()
+        self.selection.len() as usize
     }
 
     fn __iter__(&self) -> PySeriesIterator {
-        PySeriesIterator::new(self.selected.parts.iter().map(|part| (part.block(), &part.selection)))
+        PySeriesIterator::new(Selection::clone(&self.selection))
     }
 
     fn __repr__(&self) -> String {
-        let count = format!("{} series", human::count(self.__len__() as u64));
-        let blocks = human::count_of(self.selected.parts.len() as u64, "block");
+        let count = format!("{} series", human::count(self.selection.len()));
+        let blocks = human::count_of(self.selection.blocks().len() as u64, "block");
         format!("<chronoxide.FolderSelection: {count} of {blocks}>")
     }
 

@@ -1,41 +1,41 @@
 //! Series as dicts, and iterators over them.
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use chronoxide_reader::{Block, Error, SeriesRef};
-use chronoxide_select::Selection;
+use chronoxide::{Blocks, Label, Selection, SeriesId, SeriesRows};
 use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyString};
+use self_cell::self_cell;
 
 use crate::errors::Raise;
 
-/// Returns the labels of a series as a dict, in the order of names, or `None` if its ref is out of range.
-pub(crate) fn labels<'py>(py: Python<'py>, block: &Block, series: SeriesRef) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let damaged = |error: Error| block.locate(error).raise();
-    let view = block.view();
-    let Some(found) = view.series(series).map_err(damaged)? else { return Ok(None) };
+/// Returns labels as a dict, in their order.
+fn dict<'py>(py: Python<'py>, labels: &[Label<'_>]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for label in view.text().map_err(damaged)?.labels(&found) {
-        let label = label.map_err(damaged)?;
+    for label in labels {
         // A block has few names, and each is repeated in many series.
         dict.set_item(PyString::intern(py, label.name), label.value)?;
     }
-    Ok(Some(dict))
+    Ok(dict)
 }
 
 /// Number of items between two looks for Ctrl-C.
 const ITEMS_PER_LOOK: usize = 4096;
 
-/// Returns item `index` of a sequence of series, or the items of a slice. `item` returns one by its position.
+/// Returns item `index` of a sequence of series, or the items of a slice. `id` returns the id at a position.
 pub(crate) fn get_item<'py>(
     index: &Bound<'py, PyAny>,
+    blocks: &Blocks,
     len: usize,
-    item: impl Fn(usize) -> PyResult<Bound<'py, PyDict>>,
+    id: impl Fn(usize) -> Option<SeriesId>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = index.py();
+    let mut reader = blocks.reader();
+    let mut item = |position| {
+        let labels = id(position).map(|id| reader.labels(id)).transpose().map_err(Raise::raise)?;
+        dict(py, labels.flatten().unwrap_or_default())
+    };
     if let Ok(slice) = index.cast::<PySlice>() {
         let indices = slice.indices(isize::try_from(len)?)?;
         let positions = (0..indices.slicelength).map(|number| indices.start + number as isize * indices.step);
@@ -59,32 +59,24 @@ pub(crate) fn get_item<'py>(
     }
 }
 
+self_cell!(
+    /// A selection and the rows that read it.
+    struct RowsCell {
+        owner: Selection,
+        #[covariant]
+        dependent: SeriesRows,
+    }
+);
+
 /// Iterator over the labels of series, as dicts.
 #[pyclass(frozen, module = "chronoxide", name = "SeriesIterator")]
 pub(crate) struct PySeriesIterator {
-    ranges: Mutex<VecDeque<(Block, Range<SeriesRef>)>>,
+    rows: Mutex<RowsCell>,
 }
 
 impl PySeriesIterator {
-    /// Creates an iterator over selected series of blocks.
-    pub(crate) fn new<'s>(parts: impl IntoIterator<Item = (&'s Block, &'s Selection)>) -> Self {
-        let ranges =
-            |(block, selection): (&'s Block, &'s Selection)| selection.ranges().map(|range| (block.clone(), range));
-        Self { ranges: Mutex::new(parts.into_iter().flat_map(ranges).collect()) }
-    }
-
-    /// Takes the next series.
-    fn take(&self) -> Option<(Block, SeriesRef)> {
-        let mut ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let (block, range) = ranges.front_mut()?;
-            if range.start < range.end {
-                let series = range.start;
-                range.start = SeriesRef(series.0 + 1);
-                return Some((block.clone(), series));
-            }
-            ranges.pop_front();
-        }
+    pub(crate) fn new(selection: Selection) -> Self {
+        Self { rows: Mutex::new(RowsCell::new(selection, Selection::series)) }
     }
 }
 
@@ -95,9 +87,10 @@ impl PySeriesIterator {
     }
 
     pub(crate) fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        match self.take() {
-            Some((block, series)) => labels(py, &block, series),
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.with_dependent_mut(|_, rows| match rows.next().map_err(Raise::raise)? {
+            Some(series) => dict(py, series.labels()).map(Some),
             None => Ok(None),
-        }
+        })
     }
 }

@@ -2,25 +2,16 @@
 
 use std::sync::Arc;
 
-use chronoxide_arrow::BlockTable;
-use chronoxide_select::Selection;
+use chronoxide::Selection;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::batches::{PyBatches, Shape, StringType};
 
-/// Selected series of a block; all if there is no selection.
-pub(crate) type Part = (BlockTable, Option<Selection>);
-
 /// Origin of the rows of a table.
 pub(crate) trait Rows: Send + Sync {
-    /// Returns the blocks with their series. May open indexes.
-    fn parts(&self) -> PyResult<Vec<Part>>;
-
-    /// True if the rows are those of a folder, and have a column of block ids.
-    fn has_block_column(&self) -> bool {
-        false
-    }
+    /// Returns the series. May open indexes.
+    fn selection(&self) -> PyResult<Selection>;
 }
 
 /// Series as rows, for libraries that read Arrow: base class of blocks, folders and selections.
@@ -35,7 +26,7 @@ impl PyTable {
     }
 
     fn shaped(&self, py: Python<'_>, shape: &Shape) -> PyResult<PyBatches> {
-        py.detach(|| PyBatches::new(self.rows.parts()?, self.rows.has_block_column(), shape))
+        py.detach(|| PyBatches::new(self.rows.selection()?, shape))
     }
 }
 

@@ -44,13 +44,14 @@ from ._chronoxide import (
     SeriesIterator,
     Table,
     UnsupportedBlockError,
+    Writer,
     compact,
     ingest,
     open,
     open_block,
     open_folder,
 )
-from .types import Compacted, Ingested, Layout, Strings
+from .types import Compacted, Ingested, Layout, Strings, Written
 
 __version__ = _version("chronoxide")
 
@@ -72,6 +73,8 @@ __all__ = [
     "Strings",
     "Table",
     "UnsupportedBlockError",
+    "Writer",
+    "Written",
     "compact",
     "ingest",
     "open",

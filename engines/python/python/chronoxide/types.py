@@ -28,3 +28,12 @@ class Compacted(TypedDict):
     series_out: int
     duplicates: int
     dropped: int
+
+
+class Written(TypedDict):
+    """Result of ``Writer.finish``."""
+
+    path: Path
+    id: str
+    nbytes: int
+    refs: list[int]
