@@ -330,7 +330,8 @@ typedef struct cx_query {
     const struct cx_time_range *within;
     /**
      * Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
-     * to fail with the first of them.
+     * to fail with the first of them. For those that rows meet
+     * later, see cx_rows_damaged.
      */
     const struct cx_failures *damaged;
     /**
@@ -347,7 +348,8 @@ typedef struct cx_query {
      */
     uint64_t max_memory;
     /**
-     * Maximum time in milliseconds from the begin of the call, or 0 for no limit. Afterwards, CX_TIMEOUT.
+     * Maximum time in milliseconds from the begin of the call to the last row, or 0 for no limit. Afterwards,
+     * CX_TIMEOUT.
      */
     uint64_t timeout_ms;
     /**
@@ -540,7 +542,7 @@ typedef struct cx_arrow_options {
 
 /**
  * Order of labels: by the first name, then the first value, then the second name, and so on, by bytes. A labelset
- * comes before those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
+ * comes before those that begin with it. This is the order of Prometheus. Takes up to 100 bytes per selected series.
  */
 #define CX_ORDER_LABELS 1
 
@@ -614,7 +616,7 @@ cx_status cx_blocks_refresh(const struct cx_blocks *blocks, struct cx_blocks **f
 
 /**
  * Frees blocks, or does nothing for NULL. What was made from them stays valid, and so do labels and strings as long as
- * one of these handles exists.
+ * one of these handles exists, other than those of cx_blocks_refresh.
  */
 void cx_blocks_free(struct cx_blocks *blocks);
 
@@ -773,8 +775,8 @@ const struct cx_group *cx_groups_items(const struct cx_groups *groups);
 void cx_groups_free(struct cx_groups *groups);
 
 /**
- * Selects the series of a query. The limits of the query hold until the series are found; for CX_ORDER_LABELS, until
- * all are sorted.
+ * Selects the series of a query. The time limit and the flag of the query hold until the last row is read, and end the
+ * rows.
  */
 cx_status cx_query_series(const struct cx_blocks *blocks,
                           const struct cx_query *query,
@@ -783,8 +785,8 @@ cx_status cx_query_series(const struct cx_blocks *blocks,
                           struct cx_error *error);
 
 /**
- * Steps to the next series, and writes it. After the last one, it has no ids. After an error of one series, the next
- * call continues behind it.
+ * Steps to the next series, and writes it. After the last one, it has no ids. After CX_CORRUPT, the next call
+ * continues behind the series; if damaged blocks are skipped, the rest of such a block is left out instead.
  */
 cx_status cx_rows_next(const struct cx_rows *rows, struct cx_series *series, struct cx_error *error);
 
@@ -792,6 +794,12 @@ cx_status cx_rows_next(const struct cx_rows *rows, struct cx_series *series, str
  * Steps to the next series, and writes it without its labels: for callers that need its ids only.
  */
 cx_status cx_rows_next_ids(const struct cx_rows *rows, struct cx_series *series, struct cx_error *error);
+
+/**
+ * Adds the errors of damaged blocks that rows have met to a list, if the query of the rows skips them: ask after the
+ * last row.
+ */
+cx_status cx_rows_damaged(const struct cx_rows *rows, const struct cx_failures *damaged, struct cx_error *error);
 
 /**
  * Frees rows, or does nothing for NULL.

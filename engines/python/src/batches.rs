@@ -122,7 +122,7 @@ impl PyBatches {
     }
 
     pub(crate) fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsules::schema(py, &*self.reader(self.strings)?.schema)
+        capsules::schema(py, &self.reader(self.strings)?.schema)
     }
 
     fn __repr__(&self) -> PyResult<String> {
