@@ -51,12 +51,14 @@
 //! Opening a file of any size by [`OpenOptions::map`] takes microseconds, and bytes that no query reads are not loaded.
 //! The first query of a block makes an index in memory, of about a byte per series. A selector takes 1 to 30 us for
 //! exact values of a million series, and up to a few milliseconds for regular expressions. [`SeriesRows`] read a series
-//! with 25 labels in about a microsecond; counts and groups read no labels.
+//! with 25 labels in some 300 ns in the order of refs, and in 4 to 6 us in the order of labels; counts and groups read
+//! no labels. Queries of several blocks run on all threads.
 //!
 //! # Errors
 //!
 //! There is one [`Error`], whose text is complete. Damaged files are found when they are read, by a checksum for each
-//! 8 KiB: a query of a damaged block is an error, never a shorter result.
+//! 8 KiB: a query of a damaged block is an error, and never a shorter result, unless the caller takes the errors
+//! ([`Query::skip_damaged`]).
 //!
 //! # Features
 //!
