@@ -2,10 +2,10 @@
 
 use chronoxide_format::ErrorKind;
 use chronoxide_format::layout::SectionKind;
-use chronoxide_format::view::BlockView;
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::{Cardinality, Difference, Queried, each_distinct, label_names, label_values};
-use chronoxide_select::Selector;
+use chronoxide_reader::{Block, Checks};
+use chronoxide_select::{IndexedBlock, Selector};
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::sweep;
@@ -16,6 +16,7 @@ fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
     let selector: Selector = r#"{pod=~".+-1"}"#.parse().unwrap();
     let (mut answered, mut reported) = (0, 0);
     for golden in goldens().iter().filter(|golden| ["lists-bitpacked", "chain-bitpacked"].contains(&golden.name)) {
+        let sound = IndexedBlock::new(Block::from_vec(golden.bytes.clone(), Checks::Lazy).unwrap());
         for kind in [SectionKind::Catalogue, SectionKind::Rows, SectionKind::Members, SectionKind::Symbols] {
             let block = BlockEditor::open(&golden.bytes);
             // Each third bit, unless all are asked for.
@@ -23,14 +24,14 @@ fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
                 let mut block = block.clone();
                 block.section(kind)[bit / 8] ^= 1 << (bit % 8);
                 let block = block.close();
-                let Ok(view) = BlockView::open(&block) else { continue };
+                let Ok(block) = Block::from_vec(block, Checks::Lazy).map(IndexedBlock::new) else { continue };
                 // Few bytes can stand for very many series.
-                if view.series_count().unwrap_or(u32::MAX) > 10_000 {
+                if block.view().series_count().unwrap_or(u32::MAX) > 10_000 {
                     continue;
                 }
                 for selectors in [&[][..], std::slice::from_ref(&selector)] {
-                    let Ok(damaged) = Queried::new(view, selectors) else { continue };
-                    let sound = Queried::new(BlockView::open(&golden.bytes).unwrap(), selectors).unwrap();
+                    let Ok(damaged) = Queried::new(&block, selectors) else { continue };
+                    let sound = Queried::new(&sound, selectors).unwrap();
                     let blocks = [damaged, sound];
                     let _ = label_names(&blocks);
                     let _ = label_values(&blocks, "pod", "", Some(3));

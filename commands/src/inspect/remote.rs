@@ -8,7 +8,7 @@ use chronoxide_format::{Error, Result as BlockResult};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_reader::{Block, Checks, OpenError};
-use chronoxide_select::Selector;
+use chronoxide_select::{IndexedBlock, Selector};
 use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
 
 use crate::{fetch_url, show_downloads};
@@ -78,7 +78,8 @@ pub(crate) fn open_for(
         let mut block = SparseBlock::open_url(url)?;
         if block.object().byte_len >= MIN_SPARSE_LEN {
             let query = |block: &Block| -> Result<(), Unread> {
-                let queried = [Queried::new(*block.view(), selectors)?];
+                let block = IndexedBlock::new(block.clone());
+                let queried = [Queried::new(&block, selectors)?];
                 read(&queried).map_err(InspectError::Write)?;
                 let [queried] = queried;
                 queried.into_damage().map_or(Ok(()), |damage| Err(damage.into()))

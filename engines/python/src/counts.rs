@@ -1,8 +1,7 @@
 //! Result of `cardinality`.
 
-use chronoxide_arrow::BlockTable;
 use chronoxide_inspect::query::{Cardinality, Queried};
-use chronoxide_reader::{Block, FileError};
+use chronoxide_reader::FileError;
 use chronoxide_select::{Patterns, Selector};
 use pyo3::prelude::*;
 
@@ -22,16 +21,16 @@ pub(crate) fn cardinality<'py>(
     let json = py.detach(|| {
         let selectors: Vec<Selector> = selector.into_iter().collect();
         let tables = opened.blocks.tables().map_err(Raise::raise)?;
-        let blocks: Vec<&Block> = tables.iter().map(BlockTable::block).collect();
-        let mut queried = Vec::with_capacity(blocks.len());
-        for block in &blocks {
-            let queries = Queried::new(*block.view(), &selectors).map_err(|error| block.locate(error).raise())?;
+        let mut queried = Vec::with_capacity(tables.len());
+        for table in &tables {
+            let queries = Queried::new(table.indexed(), &selectors);
+            let queries = queries.map_err(|error| table.block().locate(error).raise())?;
             queried.push(queries);
         }
         let counts = Cardinality::new(&queried, limit);
-        for (block, queries) in blocks.iter().zip(&queried) {
+        for (table, queries) in tables.iter().zip(&queried) {
             if let Some(damage) = queries.damage() {
-                let error = FileError { path: block.path().map(ToOwned::to_owned), source: damage.to_string() };
+                let error = FileError { path: table.block().path().map(ToOwned::to_owned), source: damage.to_string() };
                 return Err(crate::errors::CorruptBlockError::new_err(error.to_string()));
             }
         }

@@ -14,15 +14,15 @@
 //! | `difference` | [`Difference`] of two sets of blocks |
 //!
 //! ```
-//! use chronoxide_format::view::BlockView;
 //! use chronoxide_inspect::query::{Queried, label_values};
-//! use chronoxide_select::Selector;
+//! use chronoxide_reader::{Block, Checks};
+//! use chronoxide_select::{IndexedBlock, Selector};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
-//! let bytes = std::fs::read(path)?;
+//! let block = IndexedBlock::new(Block::read(path, Checks::Lazy)?);
 //! let selector: Selector = r#"up{job="api"}"#.parse()?;
-//! let block = Queried::new(BlockView::open(&bytes)?, &[selector])?;
-//! let values = label_values(&[block], "pod", "", None);
+//! let queried = Queried::new(&block, &[selector])?;
+//! let values = label_values(&[queried], "pod", "", None);
 //! assert!(values.into_iter().eq(["api-1", "api-2"]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -5,17 +5,16 @@ use std::cell::OnceCell;
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::view::{BlockView, FindError, Series, Text};
 use chronoxide_format::{Error, KeyId, Rule};
-use chronoxide_select::{Index, Matcher, Searcher, Selector};
+use chronoxide_select::{IndexedBlock, Limits, Matcher, Searcher, Selector};
 
 use crate::InspectError;
 
 /// A block, and the selectors of its series.
 #[derive(Debug)]
 pub struct Queried<'data> {
-    view: BlockView<'data>,
-    arena: &'data str,
+    block: &'data IndexedBlock,
+    text: Text<'data, 'data>,
     selectors: Vec<Selector>,
-    index: OnceCell<Index>,
     damage: OnceCell<InspectError>,
 }
 
@@ -25,9 +24,9 @@ impl<'data> Queried<'data> {
     ///
     /// # Errors
     /// Returns an error if the arena is damaged.
-    pub fn new(view: BlockView<'data>, selectors: &[Selector]) -> Result<Self, InspectError> {
-        let arena = view.check_arena()?;
-        Ok(Self { view, arena, selectors: selectors.to_vec(), index: OnceCell::new(), damage: OnceCell::new() })
+    pub fn new(block: &'data IndexedBlock, selectors: &[Selector]) -> Result<Self, InspectError> {
+        let text = block.view().text()?;
+        Ok(Self { block, text, selectors: selectors.to_vec(), damage: OnceCell::new() })
     }
 
     /// Returns the first damage that a query met. Results lack the block, or the part of it that was not yet read.
@@ -51,8 +50,8 @@ impl<'data> Queried<'data> {
 
     /// Returns the key with a name, which is cut by the label policy of the block as its labels were.
     pub(super) fn key(&self, name: &str) -> Result<Option<KeyId>, InspectError> {
-        let policy = self.view.meta()?.policy();
-        Ok(self.view.key(policy.name(name).as_bytes())?)
+        let policy = self.view().meta()?.policy();
+        Ok(self.view().key(policy.name(name).as_bytes())?)
     }
 
     /// Records damage, unless some is known.
@@ -62,12 +61,12 @@ impl<'data> Queried<'data> {
 
     /// Returns the block.
     #[must_use]
-    pub fn view(&self) -> &BlockView<'data> {
-        &self.view
+    pub fn view(&self) -> &'data BlockView<'data> {
+        self.block.view()
     }
 
-    pub(super) fn text(&self) -> Text<'data, '_> {
-        Text::from_checked(&self.view, self.arena)
+    pub(super) fn text(&self) -> Text<'data, 'data> {
+        self.text
     }
 
     /// Returns the matchers of each selector; one empty list if all series are selected.
@@ -83,15 +82,8 @@ impl<'data> Queried<'data> {
         self.selectors.is_empty()
     }
 
-    pub(super) fn searcher(&self) -> Result<Searcher<'_, 'data>, InspectError> {
-        let index = match self.index.get() {
-            Some(index) => index,
-            None => {
-                let index = Index::new(&self.view)?;
-                self.index.get_or_init(|| index)
-            }
-        };
-        Ok(Searcher::new(&self.view, index))
+    pub(super) fn searcher(&self) -> Result<Searcher<'data, 'data>, InspectError> {
+        Ok(self.block.searcher(Limits::default()).map_err(|error| error.source)?)
     }
 
     /// Calls `each` with each selected series, in the order of refs, until it returns false.
@@ -100,7 +92,7 @@ impl<'data> Queried<'data> {
         mut each: impl FnMut(&Series<'data, '_>) -> Result<bool, InspectError>,
     ) -> Result<(), InspectError> {
         if self.is_whole() {
-            for series in self.view.series_iter() {
+            for series in self.view().series_iter() {
                 if !each(&series?)? {
                     break;
                 }
@@ -111,7 +103,7 @@ impl<'data> Queried<'data> {
         let mut pages = searcher.pages(self.alternatives())?;
         while let Some(page) = pages.next_page(&searcher)? {
             for series in &page {
-                if let Some(series) = self.view.series(series)?
+                if let Some(series) = self.view().series(series)?
                     && !each(&series)?
                 {
                     return Ok(());
@@ -140,7 +132,7 @@ impl<'data> Queried<'data> {
 
     fn find(&self, labels: &[(&str, &str)]) -> Result<bool, InspectError> {
         let series = match self.searcher()?.find(labels) {
-            Ok(Some(series)) => self.view.series(series)?,
+            Ok(Some(series)) => self.view().series(series)?,
             Ok(None) => return Ok(false),
             Err(FindError::Block(error)) => return Err(error.into()),
             // Only a damaged block has such labels: its own error tells.

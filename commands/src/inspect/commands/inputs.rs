@@ -8,7 +8,7 @@ use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_inspect::report::{self, Input};
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
-use chronoxide_select::Selector;
+use chronoxide_select::{IndexedBlock, Selector};
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::inspect::opened::{check_archive_memory, open_packed_block};
@@ -19,7 +19,7 @@ use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, tell};
 
 /// Open blocks in the order of the arguments; those of a folder are in the order of their ids.
 pub(super) struct Inputs {
-    blocks: Vec<(PathBuf, Block)>,
+    blocks: Vec<(PathBuf, IndexedBlock)>,
     /// Files of folders that cannot be read.
     unreadable: Vec<PathBuf>,
     /// True if a folder has blocks that were replaced by a compaction.
@@ -70,12 +70,12 @@ impl Inputs {
     /// `--memory-limit`, or half of the memory that the process may use. The length of an archive does not bound that
     /// of its strings. Reports archives that are damaged.
     pub(super) fn unpack(all: &mut [Self], memory_limit: Option<usize>) -> Result<(), Failure> {
-        let blocks = all.iter().flat_map(|inputs| &inputs.blocks).map(|(_, block)| block);
+        let blocks = all.iter().flat_map(|inputs| &inputs.blocks).map(|(_, block)| block.block());
         check_archive_memory(blocks, memory_limit)?;
         for inputs in all {
             let mut blocks = Vec::with_capacity(inputs.blocks.len());
             for (path, block) in std::mem::take(&mut inputs.blocks) {
-                match block.unpack() {
+                match block.block().unpack() {
                     Ok(()) => blocks.push((path, block)),
                     Err(source) => {
                         let error = OpenError::Block { path: path.clone(), source };
@@ -115,7 +115,7 @@ impl Inputs {
             }
             // The checksums are right, so that the output shows what was written.
             match open_packed_block(path, Checks::Eager) {
-                Ok(block) => inputs.blocks.push((path.to_owned(), block)),
+                Ok(block) => inputs.blocks.push((path.to_owned(), block.into())),
                 Err(error) => inputs.report(error.exit(), &error),
             }
         }
@@ -136,7 +136,7 @@ impl Inputs {
                 }
                 self.has_replaced |= !folder.hidden().is_empty();
                 let live = folder.into_live().into_iter();
-                self.blocks.extend(live.map(|entry| (entry.path().to_owned(), entry.into_block())));
+                self.blocks.extend(live.map(|entry| (entry.path().to_owned(), entry.into_block().into())));
             }
             Err(error) => self.report(Exit::Io, &error),
         }
@@ -158,7 +158,7 @@ impl Inputs {
         self.has_replaced |= has_replaced;
         for (name, file) in files {
             match open_packed_block(&file, Checks::Eager) {
-                Ok(block) => self.blocks.push((name, block)),
+                Ok(block) => self.blocks.push((name, block.into())),
                 Err(error) => self.report(error.exit(), &error),
             }
         }
@@ -167,7 +167,7 @@ impl Inputs {
     /// Takes one open block as the only input.
     pub(super) fn from_block(path: &Path, block: Block) -> Self {
         Self {
-            blocks: vec![(path.to_owned(), block)],
+            blocks: vec![(path.to_owned(), block.into())],
             unreadable: Vec::new(),
             has_replaced: false,
             is_one_file: true,
@@ -179,8 +179,7 @@ impl Inputs {
     pub(super) fn query(&self, selectors: &[Selector]) -> Queries<'_> {
         let mut queries = Queries { inputs: self, blocks: Vec::new(), paths: Vec::new() };
         for (path, block) in &self.blocks {
-            block.keep_paths();
-            match Queried::new(*block.view(), selectors) {
+            match Queried::new(block, selectors) {
                 Ok(block) => {
                     queries.blocks.push(block);
                     queries.paths.push(path);
@@ -194,10 +193,8 @@ impl Inputs {
     /// Returns the blocks as one input of a report.
     pub(super) fn reported(&self, name: impl Into<String>) -> Input<'_> {
         let blocks = self.blocks.iter();
-        let blocks = blocks.map(|(path, block)| {
-            block.keep_paths();
-            report::Block { name: path.display().to_string(), view: *block.view() }
-        });
+        let blocks =
+            blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: **block.view() });
         let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
         Input {
             name: name.into(),
@@ -210,7 +207,7 @@ impl Inputs {
 
     /// Returns the blocks with their paths.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (&Path, &Block)> {
-        self.blocks.iter().map(|(path, block)| (path.as_path(), block))
+        self.blocks.iter().map(|(path, block)| (path.as_path(), block.block()))
     }
 
     /// Returns the paths of the blocks.

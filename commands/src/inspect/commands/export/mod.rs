@@ -144,7 +144,7 @@ fn tell_unknown(
     if quiet.is_set() {
         return Ok(());
     }
-    let queried = Queried::new(*table.block().view(), &[])?;
+    let queried = Queried::new(table.indexed(), &[])?;
     let mut names = arguments.matching.narrow_names();
     names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != series_ref.name()));
     for name in names.into_iter().filter(|name| !queried.has_label(name)) {
