@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Listed, Location, SparseBlock, StoreError};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, StoreError};
 
 use crate::blocks::Found;
 use crate::error::kind_of_block;
@@ -48,28 +48,16 @@ impl OpenOptions {
             Some(folder) => Cache::open(folder, DEFAULT_CACHE_LEN)?,
             None => Cache::from_environment(DEFAULT_CACHE_LEN)?,
         };
-        let is_folder = !url.ends_with(BLOCK_SUFFIX);
-        let (listed, files, unreadable) = if !is_folder {
-            let (location, block) = find(url, settings)?;
-            let file = cache.fetch(&location, &block.wanted())?;
-            (vec![(block.facts.id, url.to_owned())], vec![file], Vec::new())
-        } else {
-            let (listing, files) = cache.fetch_live(&location)?;
-            let named = listing.live.iter().map(|block| (block.facts.id, location.name(&block.object.key)));
-            (named.collect(), files, listing.unreadable)
-        };
-        let damaged = self.skipped(unreadable.into_iter().map(|(_, error)| error.into()).collect())?;
-        Ok(Found { damaged, urls: listed.into_iter().collect(), is_folder, ..self.open_files(files)? })
+        if url.ends_with(BLOCK_SUFFIX) {
+            let found = self.open_files([cache.fetch_url_with(url, settings)?])?;
+            let urls = found.set.blocks().iter().map(|block| (block.id(), url.to_owned())).collect();
+            return Ok(Found { urls, ..found });
+        }
+        let (listing, files) = cache.fetch_live(&location)?;
+        let urls = listing.live.iter().map(|block| (block.facts.id, location.name(&block.object.key))).collect();
+        let damaged = self.skipped(listing.unreadable.into_iter().map(|(_, error)| error.into()).collect())?;
+        Ok(Found { damaged, urls, is_folder: true, ..self.open_files(files)? })
     }
-}
-
-/// Finds the block of a URL.
-fn find(url: &str, settings: &[(String, String)]) -> Result<(Location, Listed), StoreError> {
-    let (folder, key) = url.rsplit_once('/').unwrap_or(("", url));
-    let location = Location::open_with(&format!("{folder}/"), settings)?;
-    let object = location.find(key)?.ok_or_else(|| StoreError::Missing { object: location.name(key) })?;
-    let facts = SparseBlock::open(&location, &object)?.facts()?;
-    Ok((location, Listed { object, facts }))
 }
 
 impl From<StoreError> for Error {

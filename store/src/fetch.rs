@@ -17,7 +17,7 @@ use zerocopy::FromBytes;
 
 use crate::facts::{Facts, header_checksum};
 use crate::listing::{BLOCK_SUFFIX, Listed, Listing};
-use crate::sparse::SparseBlock;
+use crate::sparse::{Opening, SparseBlock};
 use crate::storage::Object;
 use crate::{Location, StoreError};
 
@@ -205,7 +205,16 @@ impl Cache {
     /// # Errors
     /// As [`SparseBlock::open_url`] and [`Cache::fetch`].
     pub fn fetch_url(&self, url: &str) -> Result<PathBuf, StoreError> {
-        let mut block = SparseBlock::open_url(url)?;
+        self.fetch_url_with(url, &[])
+    }
+
+    /// Like [`Cache::fetch_url`], with settings as [`Location::open_with`].
+    ///
+    /// # Errors
+    /// As [`Cache::fetch_url`].
+    pub fn fetch_url_with(&self, url: &str, settings: &[(String, String)]) -> Result<PathBuf, StoreError> {
+        let object = Location::open_object_with(url, settings)?;
+        let mut block = SparseBlock::open_object(object, Opening::SHORT)?;
         let facts = block.facts()?;
         self.fetch(block.location(), &Listed { object: block.object().clone(), facts }.wanted())
     }

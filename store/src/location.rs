@@ -78,6 +78,14 @@ impl Location {
     /// # Errors
     /// As [`Location::open`], and a text that ends in `/`.
     pub fn open_object(text: &str) -> Result<(Self, String), StoreError> {
+        Self::open_object_with(text, &[])
+    }
+
+    /// Like [`Location::open_object`], with settings as [`Location::open_with`].
+    ///
+    /// # Errors
+    /// As [`Location::open_object`].
+    pub fn open_object_with(text: &str, settings: &[(String, String)]) -> Result<(Self, String), StoreError> {
         let (folder, key) = match text.rsplit_once('/') {
             Some((folder, key)) if !folder.ends_with('/') || folder.ends_with("///") => (folder, key),
             Some(_) => {
@@ -90,7 +98,7 @@ impl Location {
             let reason = "names a location: name one object in it".to_owned();
             return Err(StoreError::Location { location: text.to_owned(), reason });
         }
-        let location = Self::open(if folder.is_empty() { "/" } else { folder })?;
+        let location = Self::open_with(if folder.is_empty() { "/" } else { folder }, settings)?;
         let key = if location.is_remote() { unescape(text, key)? } else { key.to_owned() };
         Ok((location, key))
     }

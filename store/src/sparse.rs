@@ -126,7 +126,7 @@ impl SparseBlock {
     /// # Errors
     /// As [`Location::open_object`] and [`SparseBlock::open`], and [`StoreError::Missing`] if it does not exist.
     pub fn open_url(url: &str) -> Result<Self, StoreError> {
-        Self::open_url_with(url, Opening::SHORT)
+        Self::open_object(Location::open_object(url)?, Opening::SHORT)
     }
 
     /// Opens the block of a URL or path as [`SparseBlock::open_url`], by two reads of up to 512 KiB and 1 MiB. They
@@ -135,11 +135,11 @@ impl SparseBlock {
     /// # Errors
     /// As [`SparseBlock::open_url`].
     pub fn open_url_for_summary(url: &str) -> Result<Self, StoreError> {
-        Self::open_url_with(url, Opening::LONG)
+        Self::open_object(Location::open_object(url)?, Opening::LONG)
     }
 
-    fn open_url_with(url: &str, opening: Opening) -> Result<Self, StoreError> {
-        let (location, key) = Location::open_object(url)?;
+    /// Opens the block of a location and a key.
+    pub(crate) fn open_object((location, key): (Location, String), opening: Opening) -> Result<Self, StoreError> {
         let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
         Self::open_with(&location, &object, opening)
     }

@@ -41,6 +41,9 @@ fn a_location_is_queried_like_a_folder() -> TestResult {
     let single = options.open(&one)?;
     assert_eq!((single.len(), single.query("up")?.count()? > 0), (1, true));
     assert_eq!(single.iter().next().expect("a block")?.url, Some(&*one));
+    // The key of a URL is escaped.
+    location.create_bytes("a b.cx", &std::fs::read(folder.path().join("unicode.cx"))?)?;
+    assert_eq!(options.open(format!("{url}a%20b.cx"))?.len(), 1);
     let error = options.open(format!("{url}none.cx")).expect_err("there is no such object");
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("none.cx"), "{error}");
     let error = options.open("ftp://host/blocks/").expect_err("no store has this scheme");
