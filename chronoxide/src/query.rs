@@ -138,7 +138,12 @@ impl<'b> Query<'b> {
 
     /// Starts the clock, and returns the query of the blocks.
     pub(crate) fn start(&self) -> SetQuery<'b> {
-        let query = self.blocks.set.query().with_limits(self.limits());
+        self.within(self.limits())
+    }
+
+    /// Returns the query of the blocks.
+    fn within(&self, limits: Limits<'b>) -> SetQuery<'b> {
+        let query = self.blocks.set.query().with_limits(limits);
         match self.time {
             Some((start, end)) => query.within(start, end),
             None => query,
@@ -194,7 +199,7 @@ impl<'b> Query<'b> {
     /// Errors of the limits, and of kind `Corrupt` for a damaged block.
     pub fn series(&self) -> Result<SeriesRows<'b>, Error> {
         let limits = self.limits();
-        let query = self.start().with_limits(limits);
+        let query = self.within(limits);
         let selection = self.found(&query)?;
         let source = match selection.blocks() {
             [] => Source::Joined(Vec::new().into_iter()),
@@ -215,19 +220,15 @@ impl<'b> Query<'b> {
     /// As [`Query::series`].
     pub fn sorted_series(&self) -> Result<SeriesRows<'b>, Error> {
         let limits = self.limits();
-        let query = self.start().with_limits(limits);
+        let query = self.within(limits);
         let mut blocks = Vec::new();
         for selected in self.found(&query)?.blocks() {
             let Some(block) = self.blocks.set.blocks().get(selected.block) else { continue };
             let order = block.open().searcher(limits)?.in_label_order(&selected.series);
-            let order = match order.map_err(|error| Error::from(block.block().locate(error))) {
-                Ok(order) => order,
-                Err(error) => {
-                    self.leave_out(error)?;
-                    continue;
-                }
-            };
-            blocks.push(Sorted::new(self.blocks, selected.block, order));
+            match order.map_err(|error| Error::from(block.block().locate(error))) {
+                Ok(order) => blocks.push(Sorted::new(self.blocks, selected.block, order)),
+                Err(error) => self.leave_out(error)?,
+            }
         }
         Ok(SeriesRows::new(self.blocks, Source::Sorted(Merge::new(blocks))).within(limits, self.damaged))
     }

@@ -330,8 +330,7 @@ typedef struct cx_query {
     const struct cx_time_range *within;
     /**
      * Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
-     * to fail with the first of them. For those that rows meet
-     * later, see cx_rows_damaged.
+     * to fail with the first of them. For those that rows meet later, see cx_rows_damaged.
      */
     const struct cx_failures *damaged;
     /**

@@ -27,8 +27,7 @@ pub struct CxQuery<'a> {
     /// Range of times, or NULL: leaves out blocks without data in it.
     pub within: Option<&'a CxTimeRange>,
     /// Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
-    /// to fail with the first of them. For those that rows meet
-    /// later, see cx_rows_damaged.
+    /// to fail with the first of them. For those that rows meet later, see cx_rows_damaged.
     pub damaged: Option<&'a CxFailures>,
     /// Flag that cancels the query, or NULL. Once it is set, CX_CANCELLED.
     pub cancel: Option<&'a CxCancel>,

@@ -53,7 +53,7 @@ impl PyBlock {
 }
 
 /// Returns facts about the block.
-fn info(opened: &Opened) -> PyResult<BlockInfo<'_>> {
+pub(crate) fn info(opened: &Opened) -> PyResult<BlockInfo<'_>> {
     let info = opened.blocks.iter().next().ok_or_else(|| ChronoxideError::new_err("there is no block"))?;
     info.map_err(Raise::raise)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide::{Blocks, OpenOptions};
-use pyo3::exceptions::{PyIsADirectoryError, PyNotADirectoryError, PyOSError};
+use pyo3::exceptions::{PyIsADirectoryError, PyNotADirectoryError};
 use pyo3::prelude::*;
 
 use crate::block::PyBlock;
@@ -60,10 +60,6 @@ pub(crate) fn open_folder(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult
 }
 
 fn open_blocks(py: Python<'_>, path: &Path, mmap: bool) -> PyResult<Blocks> {
-    // Reading a pipe would wait, and a device may have no end.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(PyOSError::new_err(format!("{}: not a file", path.display())));
-    }
     let options = OpenOptions::new();
     let options = match mmap {
         // SAFETY: the documentation of these functions passes the contract on to their callers.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use chronoxide::{Error, Selection, SeriesId};
 use chronoxide_text::human;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::block::{PyBlock, name};
-use crate::errors::{ChronoxideError, Raise};
+use crate::block::{PyBlock, info, name};
+use crate::errors::Raise;
 use crate::labels::Labels;
 use crate::notebook;
 use crate::opened::Opened;
@@ -48,12 +47,7 @@ impl PySelection {
         other: &Self,
         combine: impl FnOnce(&Selection, &Selection) -> Result<Selection, Error>,
     ) -> PyResult<Bound<'py, Self>> {
-        let combined = combine(&self.selection, &other.selection);
-        let combined = combined.map_err(|error| match error.kind() {
-            chronoxide::ErrorKind::Usage => PyValueError::new_err(error.to_string()),
-            _ => error.raise(),
-        });
-        Self::create(py, &self.opened, combined?)
+        Self::create(py, &self.opened, combine(&self.selection, &other.selection).map_err(Raise::raise)?)
     }
 }
 
@@ -97,8 +91,7 @@ impl PySelection {
 
     /// Returns true if a ref is selected.
     fn has_ref(&self, series: u32) -> PyResult<bool> {
-        let block = self.selection.blocks().iter().next().transpose().map_err(Raise::raise)?;
-        let block = block.ok_or_else(|| ChronoxideError::new_err("there is no block"))?.id;
+        let block = info(&self.opened)?.id;
         Ok(self.selection.contains(SeriesId { block, series }))
     }
 
