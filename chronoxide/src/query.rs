@@ -8,7 +8,7 @@ use chronoxide_reader::FileError;
 use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery, SetSelection};
 
 use crate::groups::group;
-use crate::series::{Merge, SeriesRows, Sorted, Source, note};
+use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, note};
 use crate::{Blocks, Error, ErrorKind, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
@@ -203,7 +203,7 @@ impl<'b> Query<'b> {
         let selection = self.found(&query)?;
         let source = match selection.blocks() {
             [] => Source::Joined(Vec::new().into_iter()),
-            [only] => Source::Blocks([(only.block, only.series.ranges().collect())].into()),
+            [only] => Source::Blocks(Runs::new([(only.block, only.series.ranges().collect())])),
             _ => Source::Joined(self.accepted(query.join(&selection)?)?.into_iter()),
         };
         Ok(SeriesRows::new(self.blocks, source).within(limits, self.damaged))

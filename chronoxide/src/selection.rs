@@ -5,7 +5,7 @@ use std::fmt;
 use chronoxide_reader::SeriesRef;
 use chronoxide_select::Selection as Refs;
 
-use crate::series::{SeriesRows, Source};
+use crate::series::{Runs, SeriesRows, Source};
 use crate::{Blocks, Error, ErrorKind, Query, SeriesId};
 
 /// Selected series of each block, which keep the blocks open: what an engine keeps of a query, and combines with
@@ -109,8 +109,8 @@ impl Selection {
     /// Returns the series, with their labels, block by block.
     #[must_use]
     pub fn series(&self) -> SeriesRows<'_> {
-        let ranges = self.refs.iter().map(|refs| refs.ranges().collect()).enumerate();
-        SeriesRows::new(&self.blocks, Source::Blocks(ranges.collect()))
+        let runs = self.refs.iter().map(|refs| refs.ranges().collect()).enumerate();
+        SeriesRows::new(&self.blocks, Source::Blocks(Runs::new(runs)))
     }
 
     /// Returns the series of each block, in the order of blocks.

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::vec;
 
-use chronoxide_reader::{BlockId, FileError, Resolver, SeriesRef};
+use chronoxide_reader::{BlockId, FileError, SeriesRef, TextResolver};
 use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence};
 
 use crate::{Blocks, Error, ErrorKind, Label};
@@ -40,8 +41,14 @@ pub struct SeriesId {
 /// ```
 pub struct LabelReader<'b> {
     blocks: &'b Blocks,
-    /// Block of the last series, by its position.
-    current: Option<(usize, Box<Resolver<'b, 'b, Label<'b>>>)>,
+    current: Option<Current<'b>>,
+}
+
+/// The block of the last series.
+struct Current<'b> {
+    block: usize,
+    id: BlockId,
+    resolver: Box<TextResolver<'b, 'b>>,
 }
 
 impl fmt::Debug for LabelReader<'_> {
@@ -62,32 +69,83 @@ impl<'b> LabelReader<'b> {
     /// An error of kind `Corrupt` if the block is damaged where the series is, or anywhere in its strings: they are
     /// checked together.
     pub fn labels(&mut self, id: SeriesId) -> Result<Option<&[Label<'b>]>, Error> {
-        let last = self.current.as_ref().map(|(last, _)| *last);
-        let is_last = |last: &usize| self.blocks.set.blocks().get(*last).is_some_and(|last| last.id() == id.block);
-        match last.filter(is_last).or_else(|| self.blocks.position(id)) {
-            Some(block) => self.read(Occurrence { block, series: SeriesRef(id.series) }),
-            None => Ok(None),
-        }
+        let block = match &self.current {
+            Some(current) if current.id == id.block => current.block,
+            _ => match self.blocks.position(id) {
+                Some(block) => block,
+                None => return Ok(None),
+            },
+        };
+        self.read(Occurrence { block, series: SeriesRef(id.series) })
     }
 
     #[inline]
     fn read(&mut self, Occurrence { block, series }: Occurrence) -> Result<Option<&[Label<'b>]>, Error> {
-        let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(None) };
-        let locate = |error| Error::from(opened.block().locate(error));
-        if self.current.as_ref().is_none_or(|(last, _)| *last != block) {
-            self.current = Some((block, Box::new(opened.open().view().text().map_err(locate)?.resolver())));
+        if self.current.as_ref().is_none_or(|current| current.block != block) {
+            self.enter(block)?;
         }
-        let Some((_, resolver)) = &mut self.current else { return Ok(None) };
-        resolver.labels(series).map_err(locate)
+        let blocks = self.blocks;
+        let Some(current) = &mut self.current else { return Ok(None) };
+        current.resolver.labels(series).map_err(|error| blocks.locate(block, error))
+    }
+
+    /// Goes to another block.
+    #[cold]
+    fn enter(&mut self, block: usize) -> Result<(), Error> {
+        self.current = None;
+        let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(()) };
+        let resolver = opened.open().view().text_resolver().map_err(|error| self.blocks.locate(block, error))?;
+        self.current = Some(Current { block, id: opened.id(), resolver: Box::new(resolver) });
+        Ok(())
     }
 }
 
 /// Selected series that are still to be read.
 pub(crate) enum Source<'b> {
-    /// Ranges of refs of the blocks at some positions.
-    Blocks(VecDeque<(usize, VecDeque<Range<SeriesRef>>)>),
+    Blocks(Runs),
     Joined(vec::IntoIter<JoinedSeries>),
     Sorted(Merge<'b>),
+}
+
+/// Runs of neighbouring series, of the blocks at some positions.
+#[derive(Default)]
+pub(crate) struct Runs {
+    block: usize,
+    /// Rest of the current run.
+    run: Range<u32>,
+    /// Further runs of the block.
+    runs: vec::IntoIter<Range<SeriesRef>>,
+    blocks: VecDeque<(usize, Vec<Range<SeriesRef>>)>,
+}
+
+impl Runs {
+    pub(crate) fn new(blocks: impl IntoIterator<Item = (usize, Vec<Range<SeriesRef>>)>) -> Self {
+        Self { blocks: blocks.into_iter().collect(), ..Self::default() }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Occurrence> {
+        loop {
+            if let Some(series) = self.run.next() {
+                return Some(Occurrence { block: self.block, series: SeriesRef(series) });
+            }
+            match self.runs.next() {
+                Some(run) => self.run = run.start.0..run.end.0,
+                None => {
+                    let (block, runs) = self.blocks.pop_front()?;
+                    (self.block, self.runs) = (block, runs.into_iter());
+                }
+            }
+        }
+    }
+
+    /// Leaves out the rest of a block.
+    fn leave_out(&mut self, block: usize) {
+        if self.block == block {
+            (self.run, self.runs) = (0..0, Vec::new().into_iter());
+        }
+        self.blocks.retain(|(position, _)| *position != block);
+    }
 }
 
 /// Selected series, read one by one into the same memory, like the rows of a database:
@@ -174,22 +232,7 @@ impl<'b> SeriesRows<'b> {
     #[expect(clippy::should_implement_trait, reason = "a series borrows the memory that all of them share")]
     pub fn next(&mut self) -> Result<Option<Series<'_, 'b>>, Error> {
         while self.step()? {
-            if matches!(self.source, Source::Sorted(_)) {
-                break;
-            }
-            // The first block that can be read: the others have the same labels.
-            let mut damage = Ok(());
-            while let Some(&first) = self.occurrences.first() {
-                match self.reader.read(first) {
-                    Ok(_) => break,
-                    Err(error) => {
-                        self.occurrences.remove(0);
-                        damage = damage.and(self.leave_out(first.block, error));
-                    }
-                }
-            }
-            damage?;
-            if !self.occurrences.is_empty() {
+            if matches!(self.source, Source::Sorted(_)) || self.read()? {
                 break;
             }
         }
@@ -197,9 +240,36 @@ impl<'b> SeriesRows<'b> {
         let labels = match (&self.source, self.occurrences.first()) {
             (_, None) => return Ok(None),
             (Source::Sorted(_), _) => self.merged.as_slice(),
-            (_, Some(_)) => self.reader.current.as_ref().map(|(_, resolver)| resolver.last()).unwrap_or_default(),
+            (_, Some(_)) => self.reader.current.as_ref().map(|current| current.resolver.last()).unwrap_or_default(),
         };
         Ok(Some(Series { blocks, labels, occurrences: &self.occurrences }))
+    }
+
+    /// Reads the labels of the series. Returns false if it is left out.
+    #[inline]
+    fn read(&mut self) -> Result<bool, Error> {
+        match self.occurrences.first() {
+            None => Ok(false),
+            Some(&first) => match self.reader.read(first) {
+                Ok(_) => Ok(true),
+                Err(error) => self.read_elsewhere(first, error),
+            },
+        }
+    }
+
+    /// Reads the labels from the first block that can be read: the others have the same labels.
+    #[cold]
+    fn read_elsewhere(&mut self, mut first: Occurrence, mut error: Error) -> Result<bool, Error> {
+        let mut damage = Ok(());
+        loop {
+            self.occurrences.remove(0);
+            damage = damage.and(self.leave_out(first.block, error));
+            let Some(&next) = self.occurrences.first() else { return damage.map(|()| false) };
+            match self.reader.read(next) {
+                Ok(_) => return damage.map(|()| true),
+                Err(also) => (first, error) = (next, also),
+            }
+        }
     }
 
     /// Goes to the next series, and returns its ids, one per block that has it: for callers that need no labels.
@@ -216,13 +286,14 @@ impl<'b> SeriesRows<'b> {
     fn leave_out(&mut self, block: usize, error: Error) -> Result<(), Error> {
         let Some(damaged) = self.damaged else { return Err(error) };
         note(damaged, [error]);
-        if let Source::Blocks(blocks) = &mut self.source {
-            blocks.retain(|(position, _)| *position != block);
+        if let Source::Blocks(runs) = &mut self.source {
+            runs.leave_out(block);
         }
         Ok(())
     }
 
     /// Finds the next series. Returns false after the last.
+    #[inline]
     fn step(&mut self) -> Result<bool, Error> {
         self.occurrences.clear();
         if self.steps.is_multiple_of(STEPS_PER_CHECK) {
@@ -230,20 +301,7 @@ impl<'b> SeriesRows<'b> {
         }
         self.steps = self.steps.wrapping_add(1);
         match &mut self.source {
-            Source::Blocks(blocks) => {
-                while let Some((block, ranges)) = blocks.front_mut() {
-                    let Some(range) = ranges.front_mut() else {
-                        blocks.pop_front();
-                        continue;
-                    };
-                    self.occurrences.push(Occurrence { block: *block, series: range.start });
-                    range.start = SeriesRef(range.start.0 + 1);
-                    if range.is_empty() {
-                        ranges.pop_front();
-                    }
-                    break;
-                }
-            }
+            Source::Blocks(runs) => self.occurrences.extend(runs.next()),
             Source::Joined(joined) => {
                 if let Some(joined) = joined.next() {
                     self.occurrences.extend_from_slice(joined.occurrences());
@@ -267,7 +325,7 @@ impl<'b> SeriesRows<'b> {
 
     /// Ends the rows, and returns the error.
     fn end(&mut self, error: Error) -> Error {
-        (self.source, self.limits) = (Source::Blocks(VecDeque::new()), Limits::default());
+        (self.source, self.limits) = (Source::Blocks(Runs::default()), Limits::default());
         error
     }
 }
@@ -312,10 +370,7 @@ impl<'b> Sorted<'b> {
     /// Reads the next series. Returns false after the last.
     fn advance(&mut self) -> Result<bool, Error> {
         let Some(series) = self.order.next() else { return Ok(false) };
-        self.next.series = series.map_err(|error| match self.reader.blocks.set.blocks().get(self.next.block) {
-            Some(block) => Error::from(block.block().locate(error)),
-            None => Error::from(error),
-        })?;
+        self.next.series = series.map_err(|error| self.reader.blocks.locate(self.next.block, error))?;
         self.labels.clear();
         self.labels.extend_from_slice(self.reader.read(self.next)?.unwrap_or_default());
         Ok(true)
@@ -385,6 +440,16 @@ impl<'b> Merge<'b> {
 impl Blocks {
     fn id_of(&self, Occurrence { block, series }: Occurrence) -> Option<SeriesId> {
         Some(SeriesId { block: self.set.blocks().get(block)?.id(), series: series.0 })
+    }
+
+    /// Adds the path of a block to one of its errors.
+    #[cold]
+    fn locate<E>(&self, block: usize, error: E) -> Error
+    where
+        Error: From<FileError<E>>,
+    {
+        let path = self.set.blocks().get(block).and_then(|block| block.block().path());
+        FileError { path: path.map(Path::to_owned), source: error }.into()
     }
 
     /// Returns the position of the block of a series.

@@ -11,7 +11,7 @@ use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Frame, Paths, Text};
 
 use crate::backing::Backing;
-use crate::text::ArenaText;
+use crate::text::{ArenaText, TextResolver};
 use crate::{Checks, FileError, OpenError};
 
 /// An open block.
@@ -383,5 +383,15 @@ impl<'data> View<'data> {
         // of a buffer because `OpenBlock` owns or shares it immutably.
         let arena = unsafe { self.open.arena_text.get(&self.view) }?;
         Ok(Text::from_checked(&self.view, arena))
+    }
+
+    /// Returns a cache that resolves many series to text, after the check of [`View::text`].
+    ///
+    /// # Errors
+    /// As [`View::text`].
+    pub fn text_resolver(&self) -> Result<TextResolver<'data, '_>, Error> {
+        self.text()?;
+        // SAFETY: `text` gave the view to `ArenaText::get`.
+        Ok(unsafe { TextResolver::from_checked(&self.view) })
     }
 }

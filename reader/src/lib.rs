@@ -102,3 +102,4 @@ pub use folder::{Entry, Folder, FolderError, Hidden, is_block_name};
 pub use owned::OwnedLabels;
 pub use remap::Remap;
 pub use remap_folder::{FollowError, Followed, REMAP_EXTENSION, RemapFolder};
+pub use text::TextResolver;

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chronoxide_format::layout::RowForm;
+use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_reader::{
-    Block, Checks, Error, Label, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef, TextLabel,
+    Block, Checks, Error, Label, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef, SymbolId, TextLabel,
 };
+use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::{Golden, goldens};
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 
@@ -33,8 +34,20 @@ fn map(path: &Path, checks: Checks) -> Result<Block, OpenError> {
 fn content(block: &Block) -> Result<BTreeSet<Labelset>, Error> {
     let view = block.view();
     let text = view.text()?;
+    let mut resolver = view.text_resolver()?;
     let owned = |label: TextLabel<'_>| (label.name.to_owned(), label.value.to_owned());
-    view.series_iter().map(|series| text.labels(&series?).map(|label| label.map(owned)).collect()).collect()
+    let mut content = BTreeSet::new();
+    for series in view.series_iter() {
+        let series = series?;
+        let labels = text.labels(&series).map(|label| label.map(owned)).collect::<Result<Labelset, _>>()?;
+        let resolved = resolver.labels(series.series_ref())?.expect("in range");
+        assert!(resolved.iter().map(|label| (label.name, label.value)).eq(labels.iter().map(|(n, v)| (&**n, &**v))));
+        assert_eq!(resolver.last().len(), labels.len());
+        content.insert(labels);
+    }
+    assert_eq!(resolver.labels(SeriesRef(u32::MAX))?, None);
+    assert!(resolver.last().is_empty());
+    Ok(content)
 }
 
 /// Returns the place of a section of a golden block.
@@ -181,6 +194,20 @@ fn text_of_a_damaged_arena_is_an_error_each_time() {
     // Without checks, bytes that are not UTF-8 are still an error.
     let unchecked = Block::from_vec(bytes, Checks::Never).unwrap();
     assert!(unchecked.view().text().is_err());
+}
+
+#[test]
+fn a_symbol_that_begins_inside_a_character_is_no_text() {
+    let golden = golden("plain-bitpacked");
+    let block = Block::from_vec(golden.bytes.clone(), Checks::Eager).unwrap();
+    let second = block.view().symbol(SymbolId(0)).unwrap().len();
+    let mut edited = BlockEditor::open(&golden.bytes);
+    let arena = edited.section(SectionKind::Arena);
+    arena[second - 1..=second].copy_from_slice("\u{e9}".as_bytes());
+    assert!(std::str::from_utf8(arena).is_ok(), "together, the symbols are UTF-8");
+    let block = Block::from_vec(edited.close(), Checks::Eager).unwrap();
+    assert_eq!(block.view().text().unwrap_err().rule(), Rule::SymbolsUtf8);
+    assert_eq!(block.view().text_resolver().unwrap_err().rule(), Rule::SymbolsUtf8);
 }
 
 #[test]

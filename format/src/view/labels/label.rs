@@ -19,8 +19,9 @@ pub struct LabelIds {
     pub value: SymbolId,
 }
 
-/// A label as bytes of the block. Its `Debug` output is text. [`TextLabel`] is the same label as `&str`.
+/// A label as bytes of the block, laid out like a [`TextLabel`]. Its `Debug` output is text. [`TextLabel`] is the same label as `&str`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(C)]
 pub struct Label<'data> {
     /// Name of the label.
     pub name: &'data [u8],
@@ -43,6 +44,7 @@ impl<'data> From<Label<'data>> for (&'data [u8], &'data [u8]) {
 
 /// A label as text of the block. [`Text`](super::Text) checks once that the block's symbols are UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(C)]
 pub struct TextLabel<'data> {
     /// Name of the label.
     pub name: &'data str,
@@ -82,6 +84,16 @@ impl<'data> BlockView<'data> {
         }
         let (symbols, dictionary) = (self.symbols(), self.dictionary_entry(key)?);
         Ok([symbols.range(dictionary.name)?, symbols.range(dictionary.value(self, code)?)?])
+    }
+
+    /// Returns the value of a label as bytes.
+    #[inline(always)]
+    pub(super) fn value(&self, key: KeyId, code: u32) -> Result<&'data [u8]> {
+        let place = match self.kept().and_then(|kept| kept.key(key)) {
+            Some(kept) => kept.value_place(self, code)?,
+            None => self.symbols().range(self.dictionary_value(key, code)?)?,
+        };
+        self.symbols().arena().get(place).ok_or_else(|| self.no_arena())
     }
 
     /// Returns the error of a place that the arena does not have, which only the paths of another block say.

@@ -1,10 +1,8 @@
 //! [`Resolver`]: labels of many series, with a cache of the parts that neighbours share (spec, section 9).
 
-use std::fmt;
-
+use super::Label;
 use super::path::{LabelPaths, PartRows};
 use super::series::{KeysetLabels, Series};
-use super::{Label, Text, TextLabel};
 use crate::layout::MAX_WIDE;
 use crate::number::index;
 use crate::view::catalogue::{BlockView, Keyset, List};
@@ -13,44 +11,12 @@ use crate::{KeyId, Result, SeriesRef};
 /// Refs that [`Resolver::resolve_many`] sorts at a time.
 const SORTED_REFS: usize = 1 << 20;
 
-/// A form of labels that a [`Resolver`] reads: bytes, or text.
-pub trait ResolvedLabel<'data>: Copy + fmt::Debug {
-    /// A label before it is read.
-    const EMPTY: Self;
-
-    /// Reads the label of a key with a value code. `arena` is that of the block if text is read, and else empty.
-    ///
-    /// # Errors
-    /// `Corrupt` if a byte that was read is damaged.
-    fn read(view: &BlockView<'data>, arena: &'data str, key: KeyId, code: u32) -> Result<Self>;
-}
-
-impl<'data> ResolvedLabel<'data> for Label<'data> {
-    const EMPTY: Self = Self { name: &[], value: &[] };
-
-    #[inline(always)]
-    fn read(view: &BlockView<'data>, _: &'data str, key: KeyId, code: u32) -> Result<Self> {
-        view.label(key, code)
-    }
-}
-
-impl<'data> ResolvedLabel<'data> for TextLabel<'data> {
-    const EMPTY: Self = Self { name: "", value: "" };
-
-    #[inline(always)]
-    fn read(view: &BlockView<'data>, arena: &'data str, key: KeyId, code: u32) -> Result<Self> {
-        Text::from_checked(view, arena).label(key, code)
-    }
-}
-
 /// Resolves series to labels, and keeps the labels that the last series shares with the next one.
 ///
 /// Series may come in any order. Neighbours share their prefix, so that reading in order costs little more than the
 /// members of lists; [`Resolver::resolve_many`] reads any refs in order. Use it on a view
 /// [with paths](BlockView::with_paths): without them each series is walked to as by [`BlockView::series`], which takes
 /// several times as long.
-///
-/// Labels are bytes if it was made by a view, and text if by [`Text::resolver`].
 ///
 /// It takes about 37 KiB, and itself allocates nothing. It is made in 1 us: make one per query or thread, not one per
 /// series.
@@ -68,21 +34,19 @@ impl<'data> ResolvedLabel<'data> for TextLabel<'data> {
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Resolver<'data, 'view, L = Label<'data>> {
+pub struct Resolver<'data, 'view> {
     /// Keyset of the last series.
     current: Option<Current<'data, 'view>>,
     view: &'view BlockView<'data>,
-    /// Symbols as text, if text is read.
-    arena: &'data str,
-    buffer: Buffer<L>,
+    buffer: Buffer<'data>,
     /// Number of labels of the last series.
     last_count: usize,
 }
 
 /// Labels of the last series, and the codes in their fields.
 #[derive(Clone, Debug)]
-struct Buffer<L> {
-    labels: [L; MAX_WIDE],
+struct Buffer<'data> {
+    labels: [Label<'data>; MAX_WIDE],
     codes: [u32; MAX_WIDE],
 }
 
@@ -111,35 +75,19 @@ impl<'data> BlockView<'data> {
     /// Returns a cache that resolves many series faster than [`BlockView::series`] does one by one.
     #[must_use]
     pub const fn resolver(&self) -> Resolver<'data, '_> {
-        Resolver::new(self, "")
+        const EMPTY: Label<'static> = Label { name: &[], value: &[] };
+        let buffer = Buffer { labels: [EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] };
+        Resolver { current: None, view: self, buffer, last_count: 0 }
     }
 }
 
-impl<'data, 'view> Text<'data, 'view> {
-    /// Returns a cache that resolves many series to text.
-    #[must_use]
-    pub const fn resolver(&self) -> Resolver<'data, 'view, TextLabel<'data>> {
-        Resolver::new(self.view(), self.arena())
-    }
-}
-
-impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
-    const fn new(view: &'view BlockView<'data>, arena: &'data str) -> Self {
-        Self {
-            current: None,
-            view,
-            arena,
-            buffer: Buffer { labels: [L::EMPTY; MAX_WIDE], codes: [0; MAX_WIDE] },
-            last_count: 0,
-        }
-    }
-
+impl<'data, 'view> Resolver<'data, 'view> {
     /// Returns the labels of a series, in the order of their names, or `None` if it is out of range.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged. Later calls are not affected.
     #[inline]
-    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[L]>> {
+    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'data>]>> {
         self.last_count = 0;
         let is_current = self.current.as_ref().is_some_and(|current| current.has(series));
         if !is_current && !self.enter(series)? {
@@ -148,8 +96,8 @@ impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let place = series.0.wrapping_sub(current.keyset.first().0);
         let result = match current.labels.paths {
-            Some(paths) => current.read(self.arena, paths, place, &mut self.buffer),
-            None => current.walk(self.arena, series, place, &mut self.buffer.labels),
+            Some(paths) => current.read(paths, place, &mut self.buffer),
+            None => current.walk(series, place, &mut self.buffer.labels),
         };
         if let Err(error) = result {
             // The labels may be a mix of this series and the last one.
@@ -163,7 +111,7 @@ impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
     /// Returns the labels that [`Resolver::labels`] returned last; none before, and after an error.
     #[inline]
     #[must_use]
-    pub fn last(&self) -> &[L] {
+    pub fn last(&self) -> &[Label<'data>] {
         self.buffer.labels.get(..self.last_count).unwrap_or_default()
     }
 
@@ -201,7 +149,7 @@ impl<'data, 'view, L: ResolvedLabel<'data>> Resolver<'data, 'view, L> {
     /// assert_eq!(label_counts(&block, &[SeriesRef(7), SeriesRef(0), SeriesRef(0)])?, [0, 1, 1]);
     /// # Ok::<(), chronoxide_format::Error>(())
     /// ```
-    pub fn resolve_many(&mut self, refs: &[SeriesRef], mut each: impl FnMut(usize, Result<Option<&[L]>>)) {
+    pub fn resolve_many(&mut self, refs: &[SeriesRef], mut each: impl FnMut(usize, Result<Option<&[Label<'data>]>>)) {
         let mut order = Vec::with_capacity(refs.len().min(SORTED_REFS));
         for (refs, first) in refs.chunks(SORTED_REFS).zip((0..).step_by(SORTED_REFS)) {
             order.clear();
@@ -231,13 +179,7 @@ impl<'data, 'view> Current<'data, 'view> {
 
     /// Reads the labels of series `place` of the keyset: only those of its member if the row was the last one.
     #[inline]
-    fn read<L: ResolvedLabel<'data>>(
-        &mut self,
-        arena: &'data str,
-        paths: LabelPaths<'view>,
-        place: u32,
-        buffer: &mut Buffer<L>,
-    ) -> Result<()> {
+    fn read(&mut self, paths: LabelPaths<'view>, place: u32, buffer: &mut Buffer<'data>) -> Result<()> {
         // Lists of a forged block may have more series than the keyset, up to the end of all refs.
         let is_read =
             |read: &ReadRow<'_, '_>| place.checked_sub(read.before).is_some_and(|in_list| in_list < read.series_count);
@@ -247,7 +189,7 @@ impl<'data, 'view> Current<'data, 'view> {
                 Some(read) if read.before.checked_add(read.series_count) == Some(place) => (read.row + 1, 0),
                 _ => self.keyset.locate(place)?,
             };
-            self.read_parts(arena, paths, (false, row), buffer)?;
+            self.read_parts(paths, (false, row), buffer)?;
             let list = self.keyset.list(row)?;
             let series_count = list.as_ref().map_or(1, |list| list.len());
             self.read = Some(ReadRow { row, before: place - in_list, series_count, list });
@@ -255,7 +197,7 @@ impl<'data, 'view> Current<'data, 'view> {
         match &self.read {
             Some(ReadRow { list: Some(list), before, .. }) => {
                 let member = list.get(place - before)?;
-                self.read_parts(arena, paths, (true, member), buffer)
+                self.read_parts(paths, (true, member), buffer)
             }
             _ => Ok(()),
         }
@@ -264,12 +206,11 @@ impl<'data, 'view> Current<'data, 'view> {
     /// Reads the labels of a member, or those of a row except its list. Labels of a part whose row is that of the last
     /// series are kept.
     #[inline(always)]
-    fn read_parts<L: ResolvedLabel<'data>>(
+    fn read_parts(
         &mut self,
-        arena: &'data str,
         paths: LabelPaths<'view>,
         (is_member, row): (bool, u32),
-        buffer: &mut Buffer<L>,
+        buffer: &mut Buffer<'data>,
     ) -> Result<()> {
         let (view, path) = (self.keyset.table().view, paths.path);
         for (number, part) in path.parts.iter().enumerate().filter(|(_, part)| part.is_member == is_member) {
@@ -289,10 +230,12 @@ impl<'data, 'view> Current<'data, 'view> {
                 let Some((label, known)) = kept else { break };
                 let code = self.rows.code(field)?;
                 // Rows are sorted, so that most of the codes of the next row are those of the last one.
-                if last.is_none() || *known != code {
-                    *label = L::read(view, arena, KeyId(field.key), paths.value_code(view, field, code)?)?;
-                    *known = code;
+                if last.is_none() {
+                    *label = view.label(KeyId(field.key), paths.value_code(view, field, code)?)?;
+                } else if *known != code {
+                    label.value = view.value(KeyId(field.key), paths.value_code(view, field, code)?)?;
                 }
+                *known = code;
             }
         }
         Ok(())
@@ -300,18 +243,12 @@ impl<'data, 'view> Current<'data, 'view> {
 
     /// Reads the labels of series `place` of the keyset by a walk over the catalogue.
     #[cold]
-    fn walk<L: ResolvedLabel<'data>>(
-        &self,
-        arena: &'data str,
-        series: SeriesRef,
-        place: u32,
-        labels: &mut [L],
-    ) -> Result<()> {
+    fn walk(&self, series: SeriesRef, place: u32, labels: &mut [Label<'data>]) -> Result<()> {
         let (row, in_list) = self.keyset.locate(place)?;
         let series = Series::open(&self.keyset, &self.labels, series, row, in_list)?;
         for (ids, place) in series.label_ids().zip(labels) {
             let ids = ids?;
-            *place = L::read(self.keyset.table().view, arena, ids.key, ids.code)?;
+            *place = self.keyset.table().view.label(ids.key, ids.code)?;
         }
         Ok(())
     }
