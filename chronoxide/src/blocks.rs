@@ -1,6 +1,5 @@
 //! [`OpenOptions`] and [`Blocks`]: the blocks of a file or a folder, open for queries.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,8 +102,7 @@ impl OpenOptions {
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
         let path = path.as_ref();
-        let is_url = |text: &&str| text.contains("://") && path.symlink_metadata().is_err();
-        let found = match path.to_str().filter(is_url) {
+        let found = match as_url(path) {
             Some(url) => self.open_url(url)?,
             None => self.open_path(path)?,
         };
@@ -117,7 +115,7 @@ impl OpenOptions {
     /// Errors of kind `Corrupt`, `Unsupported` and `OutOfResources`, without a path.
     pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<Blocks, Error> {
         let block = Block::from_vec_packed(bytes, self.checks).map_err(|source| FileError { path: None, source })?;
-        Ok(Blocks::new(None, self, self.unpacked(vec![block])?))
+        Ok(Blocks::new(None, self, self.single(block)?))
     }
 
     pub(crate) fn open_path(&self, path: &Path) -> Result<Found, Error> {
@@ -126,7 +124,7 @@ impl OpenOptions {
             return Err(Error::new(ErrorKind::Io, format!("{}: not a file", path.display())).with_path(path));
         }
         if !path.is_dir() {
-            return self.open_files([path]);
+            return self.single(self.open_file(path)?);
         }
         let set = match self.is_mapped {
             // SAFETY: the caller of `map` keeps the contract.
@@ -135,7 +133,8 @@ impl OpenOptions {
         };
         let damaged: Vec<_> =
             set.unreadable().iter().map(|(path, error)| Error::from_unreadable(path, error)).collect();
-        Ok(Found { set, damaged: self.skipped(damaged)?, urls: BTreeMap::new(), is_folder: true })
+        let hidden = set.hidden().len();
+        Ok(Found { set, damaged: self.skipped(damaged)?, is_folder: true, hidden })
     }
 
     #[cfg(not(feature = "objects"))]
@@ -144,26 +143,36 @@ impl OpenOptions {
         Err(Error::new(ErrorKind::Unsupported, reason))
     }
 
-    /// Opens the blocks of some files.
-    pub(crate) fn open_files<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Found, Error> {
-        let open = |path: P| match self.is_mapped {
+    /// Opens the block of a file. Strings of an archive stay packed.
+    pub(crate) fn open_file(&self, path: &Path) -> Result<Block, OpenError> {
+        match self.is_mapped {
             // SAFETY: the caller of `map` keeps the contract.
-            true => unsafe { Block::map_packed(path.as_ref(), self.checks) },
-            false => Block::read_packed(path.as_ref(), self.checks),
-        };
-        self.unpacked(paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?)
+            true => unsafe { Block::map_packed(path, self.checks) },
+            false => Block::read_packed(path, self.checks),
+        }
     }
 
-    /// Decodes the strings of archives, within the limit.
-    fn unpacked(&self, blocks: Vec<Block>) -> Result<Found, Error> {
-        check_archives(&blocks, self.archive_memory).map_err(|error| match &*blocks {
-            [only] => Error::new(ErrorKind::OutOfResources, only.locate(error)).with_path_of(only),
-            _ => Error::new(ErrorKind::OutOfResources, error),
-        })?;
-        for block in &blocks {
-            block.unpack().map_err(|error| block.locate(error))?;
+    /// Decodes the strings of a block if it is an archive, within the limit.
+    pub(crate) fn single(&self, block: Block) -> Result<Found, Error> {
+        check_archives([&block], self.archive_memory)
+            .map_err(|error| Error::new(ErrorKind::OutOfResources, block.locate(error)).with_path_of(&block))?;
+        block.unpack().map_err(|error| block.locate(error))?;
+        Ok(Found { set: BlockSet::from_blocks([block]), ..Found::default() })
+    }
+
+    /// Decodes the strings of the archives of a location, within the limit.
+    #[cfg(feature = "objects")]
+    pub(crate) fn several(&self, blocks: Vec<Block>, mut damaged: Vec<Error>) -> Result<Found, Error> {
+        check_archives(&blocks, self.archive_memory).map_err(|error| Error::new(ErrorKind::OutOfResources, error))?;
+        let mut sound = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            match block.unpack() {
+                Ok(()) => sound.push(block),
+                Err(error) => damaged.push(block.locate(error).into()),
+            }
         }
-        Ok(Found { set: BlockSet::from_blocks(blocks), ..Found::default() })
+        let (set, damaged) = (BlockSet::from_blocks(sound), self.skipped(damaged)?);
+        Ok(Found { set, damaged, is_folder: true, hidden: 0 })
     }
 
     /// Returns the errors of files that are not valid blocks, if these are skipped.
@@ -177,9 +186,9 @@ impl OpenOptions {
 pub(crate) struct Found {
     pub(crate) set: BlockSet,
     pub(crate) damaged: Vec<Error>,
-    /// URLs of blocks that were fetched.
-    pub(crate) urls: BTreeMap<BlockId, String>,
     pub(crate) is_folder: bool,
+    /// Number of blocks that compactions replaced.
+    pub(crate) hidden: usize,
 }
 
 impl Error {
@@ -191,6 +200,11 @@ impl Error {
             other => Self::new(ErrorKind::Io, full_text(other)).with_path(path),
         }
     }
+}
+
+/// Returns a path that is a URL: no file has it.
+pub(crate) fn as_url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| text.contains("://") && path.symlink_metadata().is_err())
 }
 
 /// Reads a block into memory, and checks every rule of the format.
@@ -211,7 +225,7 @@ pub struct Blocks {
     is_folder: bool,
     pub(crate) set: BlockSet,
     damaged: Arc<[Error]>,
-    urls: Arc<BTreeMap<BlockId, String>>,
+    hidden: usize,
     #[cfg(feature = "arrow")]
     pub(crate) tables: Arc<crate::arrow::Tables>,
 }
@@ -223,8 +237,8 @@ impl fmt::Debug for Blocks {
 }
 
 impl Blocks {
-    fn new(path: Option<PathBuf>, options: &OpenOptions, found: Found) -> Self {
-        let Found { set, damaged, urls, is_folder } = found;
+    pub(crate) fn new(path: Option<PathBuf>, options: &OpenOptions, found: Found) -> Self {
+        let Found { set, damaged, is_folder, hidden } = found;
         Self {
             path,
             options: options.clone(),
@@ -233,7 +247,7 @@ impl Blocks {
             tables: set.blocks().iter().map(|_| std::sync::OnceLock::new()).collect(),
             set,
             damaged: damaged.into(),
-            urls: urls.into(),
+            hidden,
         }
     }
 
@@ -291,7 +305,9 @@ impl Blocks {
             let external_labels = external_labels.collect::<Result<_, _>>()?;
             let byte_len = block.block().bytes().len() as u64;
             let time = block.time().map(|time| (time.start, time.end));
-            let (path, url) = (block.block().path(), self.urls.get(&block.id()).map(String::as_str));
+            let path = block.block().path();
+            let url = path.and_then(as_url);
+            let path = path.filter(|_| url.is_none());
             Ok(BlockInfo { path, url, id: block.id(), series_count, byte_len, time, external_labels })
         })
     }
@@ -308,7 +324,7 @@ impl Blocks {
                 is_folder: false,
                 set: BlockSet::from(block.clone()),
                 damaged: Arc::default(),
-                urls: Arc::clone(&self.urls),
+                hidden: 0,
                 #[cfg(feature = "arrow")]
                 tables: self.tables.iter().skip(position).take(1).cloned().collect(),
             }
@@ -319,6 +335,28 @@ impl Blocks {
     /// Returns true if both have blocks of the same ids.
     pub(crate) fn has_same_ids(&self, other: &Self) -> bool {
         self.set.blocks().iter().map(SetBlock::id).eq(other.set.blocks().iter().map(SetBlock::id))
+    }
+
+    /// Returns the number of blocks of a folder that compactions replaced, and copies: they are not queried.
+    #[must_use]
+    pub fn replaced(&self) -> usize {
+        self.set.hidden().len().max(self.hidden)
+    }
+
+    /// Returns true if a block has a series with exactly these labels, which must be in the order of their names. Costs
+    /// some 5 us per block.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` for a damaged block.
+    pub fn has<N: AsRef<str>, V: AsRef<str>>(&self, labels: &[(N, V)]) -> Result<bool, Error> {
+        let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+        // Blocks that follow each other in time have most of their series in common.
+        for block in self.set.blocks().iter().rev() {
+            if block.open().has(&labels)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the errors of files that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
@@ -351,13 +389,29 @@ impl Blocks {
     }
 }
 
+impl FromIterator<Self> for Blocks {
+    /// Unites blocks that were opened one by one, to be queried as one. Equal blocks are one.
+    /// [Refreshed](Blocks::refresh), they stay as they are.
+    fn from_iter<I: IntoIterator<Item = Self>>(opened: I) -> Self {
+        let opened: Vec<Self> = opened.into_iter().collect();
+        let options = opened.first().map(|first| first.options.clone()).unwrap_or_default();
+        let found = Found {
+            set: opened.iter().map(|blocks| blocks.set.clone()).collect(),
+            damaged: opened.iter().flat_map(|blocks| blocks.damaged.iter().cloned()).collect(),
+            is_folder: true,
+            hidden: opened.iter().map(Self::replaced).sum(),
+        };
+        Self::new(None, &options, found)
+    }
+}
+
 /// Facts about a block.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo<'b> {
-    /// File of the block, on this machine; `None` for a block from bytes.
+    /// File of the block; `None` for a block from bytes, or of an object store.
     pub path: Option<&'b Path>,
-    /// URL of a block of an object store, whose file is a copy.
+    /// URL of a block of an object store.
     pub url: Option<&'b str>,
     /// Id of the block: blocks with equal ids have equal content.
     pub id: BlockId,

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fmt, io};
 
 use chronoxide_labels::{LabelError, SealError};
@@ -12,14 +13,15 @@ use chronoxide_select::{BlockSetError, SelectError, SelectorError};
 /// The reason why a call failed: one type for the whole crate, of one word.
 ///
 /// Its text is complete: it has the path of the file, the place of the damage, and the reason that the system gave.
-#[derive(Debug)]
-pub struct Error(Box<Reason>);
+#[derive(Clone, Debug)]
+pub struct Error(Arc<Reason>);
 
 #[derive(Debug)]
 struct Reason {
     kind: ErrorKind,
     path: Option<PathBuf>,
-    rule: Option<&'static str>,
+    /// What is wrong in the bytes of a block.
+    block: Option<chronoxide_format::Error>,
     cause: Box<dyn StdError + Send + Sync>,
 }
 
@@ -50,11 +52,13 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self(Box::new(Reason { kind, path: None, rule: None, cause: cause.into() }))
+        Self(Arc::new(Reason { kind, path: None, block: None, cause: cause.into() }))
     }
 
     pub(crate) fn with_path(mut self, path: &Path) -> Self {
-        self.0.path = Some(path.to_owned());
+        if let Some(reason) = Arc::get_mut(&mut self.0) {
+            reason.path = Some(path.to_owned());
+        }
         self
     }
 
@@ -65,9 +69,17 @@ impl Error {
         }
     }
 
-    fn with_rule_of(mut self, error: &chronoxide_format::Error) -> Self {
-        self.0.rule = Some(error.rule().id());
+    fn with_block(mut self, error: &chronoxide_format::Error) -> Self {
+        if let Some(reason) = Arc::get_mut(&mut self.0) {
+            reason.block = Some(error.clone());
+        }
         self
+    }
+
+    /// Returns the error of the bytes of a block, if it is one.
+    #[cfg(feature = "objects")]
+    pub(crate) fn block(&self) -> Option<&chronoxide_format::Error> {
+        self.0.block.as_ref()
     }
 
     /// Returns the kind of the error.
@@ -98,7 +110,7 @@ impl Error {
     /// Returns the id of the rule that a damaged block breaks, as `spec/FORMAT.md` names it.
     #[must_use]
     pub fn rule(&self) -> Option<&'static str> {
-        self.0.rule
+        self.0.block.as_ref().map(|error| error.rule().id())
     }
 }
 
@@ -168,7 +180,7 @@ impl From<FileError<SelectError>> for Error {
         };
         let path = error.path.clone();
         let located = path.iter().fold(Self::new(kind, error), |error, path| error.with_path(path));
-        block.iter().fold(located, Self::with_rule_of)
+        block.iter().fold(located, Self::with_block)
     }
 }
 

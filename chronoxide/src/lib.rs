@@ -85,7 +85,9 @@
 //! | `selection` | [`Selection`]: selected series, to be kept and combined |
 //! | `selector` | [`Selector`]: matchers that are parsed once |
 //! | `series` | [`SeriesRows`], [`Series`], [`SeriesId`], [`LabelReader`] |
+//! | `distinct` | series of several blocks, each once |
 //! | `groups` | [`Group`]: numbers of series by label |
+//! | `cardinality` | [`Cardinality`]: numbers of series by keyset, name and value |
 //! | `write` | [`BlockWriter`] |
 //! | `arrow`, `compact`, `remote` | what the features `arrow`, `compact` and `objects` add |
 //! | `error` | [`Error`] |
@@ -96,8 +98,10 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod blocks;
+mod cardinality;
 #[cfg(feature = "compact")]
 mod compact;
+mod distinct;
 mod error;
 mod groups;
 mod query;
@@ -111,6 +115,7 @@ mod write;
 #[cfg(feature = "arrow")]
 pub use arrow::{BatchOptions, Batches};
 pub use blocks::{BlockInfo, Blocks, OpenOptions};
+pub use cardinality::Cardinality;
 pub use chronoxide_labels::Layout;
 pub use chronoxide_reader::{BlockId, Checks, TextLabel as Label};
 pub use chronoxide_select::Operator;

@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, StoreError};
+use chronoxide_reader::{Block, Checks, OpenError};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
 
-use crate::blocks::Found;
+use crate::blocks::{Found, as_url};
 use crate::error::kind_of_block;
-use crate::{Error, ErrorKind, OpenOptions};
+use crate::{Blocks, Error, ErrorKind, OpenOptions};
+
+/// Blocks that are shorter are fetched whole: requests cost more than their bytes.
+const MIN_SPARSE_LEN: u64 = 1 << 20;
 
 /// How object stores are asked.
 #[derive(Clone, Default)]
@@ -38,6 +42,35 @@ impl OpenOptions {
         self
     }
 
+    /// Opens a block of an object store, and fetches only the chunks of 8 KiB that `read` reads: it runs again as long
+    /// as it misses some, and must not [skip](crate::Query::skip_damaged) damage. To the result, other chunks are
+    /// damaged. Blocks of less than 1 MiB are fetched whole; paths of this machine, and locations, are opened as by
+    /// [`OpenOptions::open`].
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`], and errors of `read` but for damage: that of the block is met again.
+    pub fn open_for(
+        &self,
+        path: impl AsRef<Path>,
+        mut read: impl FnMut(&Blocks) -> Result<(), Error>,
+    ) -> Result<Blocks, Error> {
+        let path = path.as_ref();
+        let Some(url) = as_url(path).filter(|url| url.ends_with(BLOCK_SUFFIX)) else { return self.open(path) };
+        let mut sparse = SparseBlock::open_url_with(url, &self.remote.settings)?;
+        let opened = |block: Block| Ok::<_, Error>(Blocks::new(Some(url.into()), self, self.single(block)?));
+        if sparse.object().byte_len < MIN_SPARSE_LEN {
+            sparse.read_rest()?;
+        } else {
+            let asked = sparse.query_block(|block| read(&opened(block.clone())?), |error| error.block().cloned());
+            if let Err(error) = asked
+                && error.kind() != ErrorKind::Corrupt
+            {
+                return Err(error);
+            }
+        }
+        opened(sparse.into_block(Checks::Lazy)?.with_path(url))
+    }
+
     pub(crate) fn open_url(&self, url: &str) -> Result<Found, Error> {
         let Remote { cache, settings } = &self.remote;
         let location = Location::open_with(url, settings)?;
@@ -49,14 +82,28 @@ impl OpenOptions {
             None => Cache::from_environment(DEFAULT_CACHE_LEN)?,
         };
         if url.ends_with(BLOCK_SUFFIX) {
-            let found = self.open_files([cache.fetch_url_with(url, settings)?])?;
-            let urls = found.set.blocks().iter().map(|block| (block.id(), url.to_owned())).collect();
-            return Ok(Found { urls, ..found });
+            let copy = cache.fetch_url_with(url, settings)?;
+            return self.single(self.open_copy(url.to_owned(), &copy)?);
         }
-        let (listing, files) = cache.fetch_live(&location)?;
-        let urls = listing.live.iter().map(|block| (block.facts.id, location.name(&block.object.key))).collect();
-        let damaged = self.skipped(listing.unreadable.into_iter().map(|(_, error)| error.into()).collect())?;
-        Ok(Found { damaged, urls, is_folder: true, ..self.open_files(files)? })
+        let (listing, copies) = cache.fetch_live(&location)?;
+        let mut damaged: Vec<Error> = listing.unreadable.into_iter().map(|(_, error)| error.into()).collect();
+        let mut blocks = Vec::new();
+        for (listed, copy) in listing.live.iter().zip(copies) {
+            match self.open_copy(location.name(&listed.object.key), &copy) {
+                Ok(block) => blocks.push(block),
+                Err(error) => damaged.push(error),
+            }
+        }
+        Ok(Found { hidden: listing.hidden.len(), ..self.several(blocks, damaged)? })
+    }
+
+    /// Opens the copy of a block, named by its URL.
+    fn open_copy(&self, url: String, copy: &Path) -> Result<Block, Error> {
+        match self.open_file(copy) {
+            Ok(block) => Ok(block.with_path(url)),
+            Err(OpenError::Block { source, .. }) => Err(OpenError::Block { path: url.into(), source }.into()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

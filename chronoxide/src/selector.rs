@@ -59,7 +59,7 @@ impl FromStr for Selector {
     fn from_str(text: &str) -> Result<Self, Error> {
         let parsed = chronoxide_select::Selector::parse_any(text);
         let parsed = parsed.map_err(|error| Error::new(ErrorKind::Usage, format!("invalid selector: {error}")))?;
-        Ok(Self(parsed.matchers().to_vec()))
+        Ok(Self::from(&parsed))
     }
 }
 
@@ -83,6 +83,13 @@ impl From<&Self> for Selector {
     /// Shares the compiled regular expressions.
     fn from(selector: &Self) -> Self {
         selector.clone()
+    }
+}
+
+impl From<&chronoxide_select::Selector> for Selector {
+    /// Shares the compiled regular expressions.
+    fn from(parsed: &chronoxide_select::Selector) -> Self {
+        Self(parsed.matchers().to_vec())
     }
 }
 

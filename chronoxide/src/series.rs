@@ -11,6 +11,7 @@ use std::vec;
 use chronoxide_reader::{BlockId, FileError, SeriesRef, TextResolver};
 use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence};
 
+use crate::distinct::Distinct;
 use crate::{Blocks, Error, ErrorKind, Label};
 
 /// Steps between two looks at the limits.
@@ -104,6 +105,7 @@ impl<'b> LabelReader<'b> {
 pub(crate) enum Source<'b> {
     Blocks(Runs),
     Joined(vec::IntoIter<JoinedSeries>),
+    Distinct(Box<Distinct<'b>>),
     Sorted(Merge<'b>),
 }
 
@@ -232,7 +234,7 @@ impl<'b> SeriesRows<'b> {
     #[expect(clippy::should_implement_trait, reason = "a series borrows the memory that all of them share")]
     pub fn next(&mut self) -> Result<Option<Series<'_, 'b>>, Error> {
         while self.step()? {
-            if matches!(self.source, Source::Sorted(_)) || self.read()? {
+            if matches!(self.source, Source::Sorted(_)) || self.read()? && !self.is_known()? {
                 break;
             }
         }
@@ -272,12 +274,34 @@ impl<'b> SeriesRows<'b> {
         }
     }
 
+    /// Returns true if an earlier block has the series, and gave it already.
+    #[inline]
+    fn is_known(&mut self) -> Result<bool, Error> {
+        let (Source::Distinct(distinct), Some(current)) = (&mut self.source, &self.reader.current) else {
+            return Ok(false);
+        };
+        loop {
+            match distinct.is_known(current.resolver.last()) {
+                Ok(is_known) => return Ok(is_known),
+                Err((error, block)) => {
+                    let Some(damaged) = self.damaged else { return Err(error) };
+                    note(damaged, [error]);
+                    distinct.leave_out(block);
+                }
+            }
+        }
+    }
+
     /// Goes to the next series, and returns its ids, one per block that has it: for callers that need no labels.
     ///
     /// # Errors
     /// As [`SeriesRows::next`].
     pub fn next_ids(&mut self) -> Result<Option<impl Iterator<Item = SeriesId>>, Error> {
-        let has_next = self.step()?;
+        let has_next = match self.source {
+            // Only its labels tell whether an earlier block has it.
+            Source::Distinct(_) => self.next()?.is_some(),
+            _ => self.step()?,
+        };
         let series = Series { blocks: self.reader.blocks, labels: &[], occurrences: &self.occurrences };
         Ok(has_next.then(|| series.ids()))
     }
@@ -286,8 +310,10 @@ impl<'b> SeriesRows<'b> {
     fn leave_out(&mut self, block: usize, error: Error) -> Result<(), Error> {
         let Some(damaged) = self.damaged else { return Err(error) };
         note(damaged, [error]);
-        if let Source::Blocks(runs) = &mut self.source {
-            runs.leave_out(block);
+        match &mut self.source {
+            Source::Blocks(runs) => runs.leave_out(block),
+            Source::Distinct(distinct) => distinct.leave_out(block),
+            _ => {}
         }
         Ok(())
     }
@@ -307,6 +333,22 @@ impl<'b> SeriesRows<'b> {
                     self.occurrences.extend_from_slice(joined.occurrences());
                 }
             }
+            Source::Distinct(distinct) => loop {
+                match distinct.next() {
+                    Ok(found) => {
+                        self.occurrences.extend(found);
+                        break;
+                    }
+                    Err((error, block)) => match (error.kind(), self.damaged) {
+                        (ErrorKind::Corrupt, Some(damaged)) => {
+                            note(damaged, [error]);
+                            distinct.leave_out(block);
+                        }
+                        (ErrorKind::Corrupt, None) => return Err(error),
+                        _ => return Err(self.end(error)),
+                    },
+                }
+            },
             Source::Sorted(merge) => {
                 while let Err((error, block)) = merge.next(&mut self.merged, &mut self.occurrences) {
                     match (error.kind(), self.damaged) {
@@ -444,7 +486,7 @@ impl Blocks {
 
     /// Adds the path of a block to one of its errors.
     #[cold]
-    fn locate<E>(&self, block: usize, error: E) -> Error
+    pub(crate) fn locate<E>(&self, block: usize, error: E) -> Error
     where
         Error: From<FileError<E>>,
     {

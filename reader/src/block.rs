@@ -276,6 +276,16 @@ impl Block {
         self.open.backing.bytes()
     }
 
+    /// Names the block in errors by another path: that of its origin, if it was opened from a copy. Does nothing for a
+    /// block with clones.
+    #[must_use]
+    pub fn with_path(mut self, path: impl Into<PathBuf>) -> Self {
+        if let Some(open) = Arc::get_mut(&mut self.open) {
+            open.path = Some(path.into());
+        }
+        self
+    }
+
     /// Returns the file that the block was opened from, or `None` if it came from memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {

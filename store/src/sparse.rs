@@ -126,7 +126,15 @@ impl SparseBlock {
     /// # Errors
     /// As [`Location::open_object`] and [`SparseBlock::open`], and [`StoreError::Missing`] if it does not exist.
     pub fn open_url(url: &str) -> Result<Self, StoreError> {
-        Self::open_object(Location::open_object(url)?, Opening::SHORT)
+        Self::open_url_with(url, &[])
+    }
+
+    /// Like [`SparseBlock::open_url`], with settings as [`Location::open_with`].
+    ///
+    /// # Errors
+    /// As [`SparseBlock::open_url`].
+    pub fn open_url_with(url: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
+        Self::open_object(Location::open_object_with(url, settings)?, Opening::SHORT)
     }
 
     /// Opens the block of a URL or path as [`SparseBlock::open_url`], by two reads of up to 512 KiB and 1 MiB. They

@@ -12,6 +12,7 @@ use chronoxide::{
 };
 
 mod batches;
+mod counts;
 mod opening;
 mod remote;
 mod selection;
@@ -83,6 +84,7 @@ fn read(query: &chronoxide::Query<'_>) -> Result<BTreeSet<Labelset>, Box<dyn Std
         assert!(found.insert(labels.collect()), "a series came twice");
     }
     assert_eq!(query.count()?, found.len() as u64);
+    counts::check(query, &found)?;
     Ok(found)
 }
 

@@ -85,6 +85,20 @@ impl SetBlock {
     }
 }
 
+impl FromIterator<Self> for BlockSet {
+    /// Unites sets, which share their blocks. Of several blocks with one id, the first is kept.
+    fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
+        let (mut blocks, mut hidden) = (BTreeMap::new(), Vec::new());
+        for set in sets {
+            for block in &*set.blocks {
+                blocks.entry(block.id()).or_insert_with(|| block.clone());
+            }
+            hidden.extend_from_slice(&set.hidden);
+        }
+        Self { blocks: blocks.into_values().collect(), hidden: hidden.into(), ..Self::default() }
+    }
+}
+
 impl From<SetBlock> for BlockSet {
     /// Makes a set of one block, which shares its index.
     fn from(block: SetBlock) -> Self {

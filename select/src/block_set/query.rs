@@ -109,6 +109,12 @@ impl<'a> SetQuery<'a> {
         self.set.blocks().iter().enumerate().filter(|(_, block)| has_data(block)).collect()
     }
 
+    /// Returns the positions of the blocks of the time range.
+    #[must_use]
+    pub fn positions(&self) -> Vec<usize> {
+        self.blocks().into_iter().map(|(position, _)| position).collect()
+    }
+
     /// Queries each block on all threads. Returns results in the order of blocks, and the errors of damaged blocks.
     fn each_block<T: Send>(
         &self,
@@ -230,22 +236,23 @@ impl<'a> SetQuery<'a> {
         matchers: &[Matcher],
         limit: Option<usize>,
     ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
-        self.label_values_of_any(name, &[matchers], limit)
+        self.label_values_of_any(name, "", &[matchers], limit)
     }
 
-    /// Returns the values that a label has, in order, at most `limit` of them, in series that satisfy all matchers of
-    /// at least one list.
+    /// Returns the values with a prefix that a label has, in order, at most `limit` of them, in series that satisfy all
+    /// matchers of at least one list.
     ///
     /// # Errors
     /// As [`SetQuery::label_values`].
     pub fn label_values_of_any(
         &self,
         name: impl AsRef<[u8]> + Sync,
+        prefix: impl AsRef<[u8]> + Sync,
         alternatives: &[&[Matcher]],
         limit: Option<usize>,
     ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
-            let values = |matchers: &&[Matcher]| searcher.label_values(&name, matchers, limit);
+            let values = |matchers: &&[Matcher]| searcher.label_values_with_prefix(&name, &prefix, matchers, limit);
             check_text(alternatives.iter().map(values).collect::<Result<Vec<_>, _>>()?.concat())
         };
         Ok(self.each_block(each)?.united(limit))
@@ -268,8 +275,12 @@ impl<'a> SetQuery<'a> {
             }
             Err(error) => Err(error.source),
         };
-        // A search takes microseconds: pieces of several blocks.
-        let results: Result<Vec<_>, _> = self.blocks().into_par_iter().with_min_len(64).map(find).collect();
+        // A search takes microseconds, as long as it takes to wake a thread.
+        let blocks = self.blocks();
+        let results: Result<Vec<_>, _> = match blocks.len() {
+            0..64 => blocks.into_iter().map(find).collect(),
+            _ => blocks.into_par_iter().with_min_len(64).map(find).collect(),
+        };
         let mut partial = Partial { found: Vec::new(), failed: Vec::new() };
         for result in results? {
             match result {

@@ -13,9 +13,9 @@ use crate::rows::scan::each_code;
 use crate::{Matcher, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
-    /// Returns the values that a label has in selected series, in order, at most `limit` of them. Without matchers,
-    /// [`label_values`](chronoxide_format::view::BlockView::label_values) of the view is faster. Costs as much as
-    /// [`Searcher::select`], and a few nanoseconds per selected row and per row of the tables between it and the label.
+    /// Returns the values that a label has in selected series, in order, at most `limit` of them. Costs as much as
+    /// [`Searcher::select`], and a few nanoseconds per selected row and per row of the tables between it and the label;
+    /// without matchers, a read of each value.
     ///
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
@@ -43,11 +43,16 @@ impl<'data> Searcher<'_, 'data> {
         let Some(key) = self.key(name.as_ref())? else { return Ok(Vec::new()) };
         let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
         let range = dictionary.with_prefix(prefix.as_ref())?;
+        let limit = limit.unwrap_or(usize::MAX);
+        if matchers.is_empty() {
+            // Each value is one of a series.
+            return range.take(limit).map(|code| dictionary.value(code)).collect();
+        }
         let mut presence = Presence { searcher: self, key, tables: BTreeMap::new(), lists: HashMap::new() };
         self.for_each_part(matchers, |part| presence.add_part(&part))?;
         let present = presence.into_codes()?;
         let codes = range.filter(|&code| present.get(code as usize).is_some_and(|present| *present));
-        codes.take(limit.unwrap_or(usize::MAX)).map(|code| dictionary.value(code)).collect()
+        codes.take(limit).map(|code| dictionary.value(code)).collect()
     }
 }
 

@@ -93,6 +93,10 @@ impl<'data> Searcher<'_, 'data> {
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
     pub fn label_names(&self, matchers: &[Matcher]) -> Result<Vec<&'data [u8]>, SelectError> {
+        if matchers.is_empty() {
+            // Each label is one of a series.
+            return Ok(self.view.label_names().collect::<Result<_, _>>()?);
+        }
         let mut keys = vec![false; self.view.key_count() as usize];
         self.for_each_part(matchers, |part| {
             if part.count(&self.limits)? > 0 {

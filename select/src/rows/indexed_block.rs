@@ -121,6 +121,28 @@ impl IndexedBlock {
         found.map_err(|error| self.block.locate(error))
     }
 
+    /// Returns true if the block has a series with exactly these labels, byte by byte: [`IndexedBlock::find`] cuts them
+    /// by the label policy of the block, and finds the cut form as well. Labels must be in the order of their names.
+    ///
+    /// # Errors
+    /// As [`IndexedBlock::find`].
+    pub fn has<N: AsRef<[u8]>, V: AsRef<[u8]>>(&self, labels: &[(N, V)]) -> Result<bool, FileError<FindError>> {
+        let Some(series) = self.find(labels)? else { return Ok(false) };
+        let locate = |error: chronoxide_format::Error| self.block.locate(error.into());
+        let view = self.block.view();
+        let Some(series) = view.series(series).map_err(locate)? else { return Ok(false) };
+        if usize::try_from(series.label_count()) != Ok(labels.len()) {
+            return Ok(false);
+        }
+        for (label, (name, value)) in series.labels().zip(labels) {
+            let label = label.map_err(locate)?;
+            if label.name != name.as_ref() || label.value != value.as_ref() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Takes the index of another open block if both are the same bytes, which equal headers prove.
     pub(crate) fn share_index_of(&mut self, other: &Self) {
         if self.block.view().header_bytes() == other.block.view().header_bytes() {

@@ -1,0 +1,103 @@
+//! [`Query::distinct_series`]: the series of several blocks, each once, without memory per series.
+
+use std::ops::Range;
+use std::vec;
+
+use chronoxide_reader::SeriesRef;
+use chronoxide_select::{Limits, Matcher, Occurrence, Pages, Searcher};
+
+use crate::{Blocks, Error, Label, Query, Selector};
+
+/// Selected series, block by block. The caller leaves out those that an earlier block [has](Distinct::is_known).
+pub(crate) struct Distinct<'b> {
+    blocks: &'b Blocks,
+    selectors: Vec<Selector>,
+    limits: Limits<'b>,
+    /// Positions of the blocks that are not yet begun.
+    left: vec::IntoIter<usize>,
+    /// Positions of the blocks before the current one, without damaged ones.
+    earlier: Vec<usize>,
+    current: Option<Current<'b>>,
+    labels: Vec<(&'b str, &'b str)>,
+}
+
+/// The block that is read.
+struct Current<'b> {
+    block: usize,
+    searcher: Searcher<'b, 'b>,
+    pages: Pages,
+    page: vec::IntoIter<Range<SeriesRef>>,
+    run: Range<u32>,
+}
+
+impl<'b> Distinct<'b> {
+    pub(crate) fn new(query: &Query<'b>, selectors: &[Selector], limits: Limits<'b>, positions: Vec<usize>) -> Self {
+        Self {
+            blocks: query.blocks,
+            selectors: selectors.to_vec(),
+            limits,
+            left: positions.into_iter(),
+            earlier: Vec::new(),
+            current: None,
+            labels: Vec::new(),
+        }
+    }
+
+    /// Returns the next selected series. An error has the position of its block, which is left out then.
+    pub(crate) fn next(&mut self) -> Result<Option<Occurrence>, (Error, usize)> {
+        loop {
+            let Some(current) = &mut self.current else {
+                let Some(block) = self.left.next() else { return Ok(None) };
+                self.current = self.begin(block).map_err(|error| (error, block))?;
+                continue;
+            };
+            if let Some(series) = current.run.next() {
+                return Ok(Some(Occurrence { block: current.block, series: SeriesRef(series) }));
+            }
+            if let Some(run) = current.page.next() {
+                current.run = run.start.0..run.end.0;
+                continue;
+            }
+            let block = current.block;
+            match current.pages.next_page(&current.searcher) {
+                Ok(Some(page)) => current.page = page.ranges().collect::<Vec<_>>().into_iter(),
+                Ok(None) => {
+                    self.earlier.push(block);
+                    self.current = None;
+                }
+                Err(error) => {
+                    self.current = None;
+                    return Err((self.blocks.locate(block, error), block));
+                }
+            }
+        }
+    }
+
+    fn begin(&self, block: usize) -> Result<Option<Current<'b>>, Error> {
+        let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(None) };
+        let searcher = opened.open().searcher(self.limits)?;
+        let alternatives: Vec<&[Matcher]> = self.selectors.iter().map(Selector::matchers).collect();
+        let pages = searcher.pages(alternatives).map_err(|error| self.blocks.locate(block, error))?;
+        Ok(Some(Current { block, searcher, pages, page: Vec::new().into_iter(), run: 0..0 }))
+    }
+
+    /// Leaves out a damaged block.
+    pub(crate) fn leave_out(&mut self, block: usize) {
+        self.current.take_if(|current| current.block == block);
+        self.earlier.retain(|earlier| *earlier != block);
+    }
+
+    /// Returns true if an earlier block has a series with these labels. An error has the position of that block.
+    pub(crate) fn is_known(&mut self, labels: &[Label<'b>]) -> Result<bool, (Error, usize)> {
+        self.labels.clear();
+        self.labels.extend(labels.iter().map(|label| (label.name, label.value)));
+        // Blocks that follow each other in time have most of their series in common.
+        for &block in self.earlier.iter().rev() {
+            let Some(opened) = self.blocks.set.blocks().get(block) else { continue };
+            if opened.open().has(&self.labels).map_err(|error| (error.into(), block))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

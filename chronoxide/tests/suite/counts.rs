@@ -1,0 +1,93 @@
+//! Series without memory, and numbers of series, against sets of labelsets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as StdError;
+use std::sync::Mutex;
+
+use chronoxide::{Blocks, ErrorKind, OpenOptions, Query};
+
+use super::{Fixture, Labelset, TestResult};
+
+/// Checks what a query counts and streams against the series that it selects.
+pub(super) fn check(query: &Query<'_>, expected: &BTreeSet<Labelset>) -> Result<(), Box<dyn StdError>> {
+    let mut found = BTreeSet::new();
+    let mut rows = query.distinct_series()?;
+    while let Some(series) = rows.next()? {
+        assert_eq!(series.ids().count(), 1);
+        let labels = series.labels().iter().map(|label| (label.name.to_owned(), label.value.to_owned()));
+        assert!(found.insert(labels.collect()), "a series came twice");
+    }
+    assert_eq!(&found, expected);
+    let (mut rows, mut count) = (query.distinct_series()?, 0);
+    while rows.next_ids()?.is_some() {
+        count += 1;
+    }
+    assert_eq!(count, expected.len());
+
+    let (mut values, mut keysets) = (BTreeMap::<_, BTreeMap<_, u64>>::new(), BTreeMap::<Vec<_>, u64>::new());
+    for labels in expected {
+        for (name, value) in labels {
+            *values.entry(name.as_str()).or_default().entry(value.as_str()).or_default() += 1;
+        }
+        *keysets.entry(labels.keys().map(String::as_str).collect()).or_default() += 1;
+    }
+    let counted = query.cardinality()?;
+    let sorted = counted.values.iter().map(|(&name, values)| (name, values.iter().map(|(&value, &n)| (value, n))));
+    assert_eq!(sorted.map(|(name, values)| (name, values.collect())).collect::<BTreeMap<_, _>>(), values);
+    assert_eq!(counted.keysets, keysets);
+    let labels: usize = expected.iter().map(BTreeMap::len).sum();
+    assert_eq!((counted.series, counted.labels), (expected.len() as u64, labels as u64));
+    Ok(())
+}
+
+#[test]
+fn blocks_that_are_united_are_queried_as_one() -> TestResult {
+    let fixture = Fixture::new()?;
+    let [a, b] = fixture.paths.each_ref().map(Blocks::open);
+    let (a, b) = (a?, b?);
+    let united = [a.clone(), b.clone(), a.clone()].into_iter().collect::<Blocks>();
+    assert_eq!((united.len(), united.is_folder(), united.replaced()), (2, true, 0));
+    assert_eq!(super::read(&united.query("{}")?)?, fixture.all);
+    assert_eq!(
+        united.query("{}")?.label_values_with_prefix("pod", "web-1")?,
+        ["web-1", "web-10", "web-11", "web-12", "web-13", "web-14"]
+    );
+    for labels in &fixture.all {
+        let labels: Vec<(&String, &String)> = labels.iter().collect();
+        assert!(united.has(&labels)? && !united.has(&labels[1..])?);
+        let (_, pod) = labels.iter().find(|(name, _)| *name == "pod").expect("it has one");
+        let number: u32 = pod.trim_start_matches("web-").parse()?;
+        assert_eq!((a.has(&labels)?, b.has(&labels)?), (number < 10, number >= 5), "{pod}");
+    }
+    assert_eq!(Blocks::from_iter([]).query("{}")?.count()?, 0);
+    Ok(())
+}
+
+#[test]
+fn damage_ends_the_series_of_its_block() -> TestResult {
+    let fixture = Fixture::new()?;
+    // The last chunk of a block of one chunk: opening does not read it.
+    let mut bytes = std::fs::read(&fixture.paths[0])?;
+    let arena = bytes.windows(5).position(|window| window == b"web-1").expect("a value");
+    bytes[arena] ^= 1;
+    std::fs::write(&fixture.paths[0], bytes)?;
+    let options = OpenOptions::new().checks(chronoxide::Checks::Never);
+    let blocks = options.open(fixture.folder.path())?;
+    let errors = Mutex::new(Vec::new());
+    let query = blocks.query("{}")?;
+    let mut rows = query.distinct_series()?;
+    let strict = loop {
+        match rows.next() {
+            Ok(series) => assert!(series.is_some(), "text is checked"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((strict.kind(), strict.path()), (ErrorKind::Corrupt, Some(fixture.paths[0].as_path())));
+    assert_eq!(query.cardinality().expect_err("text is checked").kind(), ErrorKind::Corrupt);
+    let tolerant = query.skip_damaged(&errors);
+    let second: BTreeSet<Labelset> = super::labelsets(5, 15).into_iter().collect();
+    check(&tolerant, &second)?;
+    let errors = errors.into_inner()?;
+    assert_eq!(errors.iter().map(chronoxide::Error::path).collect::<Vec<_>>(), [Some(fixture.paths[0].as_path())]);
+    Ok(())
+}
