@@ -343,22 +343,6 @@ impl Blocks {
         self.set.hidden().len().max(self.hidden)
     }
 
-    /// Returns true if a block has a series with exactly these labels, which must be in the order of their names. Costs
-    /// some 5 us per block.
-    ///
-    /// # Errors
-    /// An error of kind `Corrupt` for a damaged block.
-    pub fn has<N: AsRef<str>, V: AsRef<str>>(&self, labels: &[(N, V)]) -> Result<bool, Error> {
-        let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
-        // Blocks that follow each other in time have most of their series in common.
-        for block in self.set.blocks().iter().rev() {
-            if block.open().has(&labels)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Returns the errors of files that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
     #[must_use]
     pub fn damaged(&self) -> &[Error] {
@@ -386,6 +370,13 @@ impl Blocks {
             let block = block.block();
             block.verify().map(drop).map_err(|error| block.locate(error).into())
         })
+    }
+}
+
+impl From<BlockSet> for Blocks {
+    /// Takes blocks that a part of this crate opened. [Refreshed](Blocks::refresh), they stay as they are.
+    fn from(set: BlockSet) -> Self {
+        Self::new(None, &OpenOptions::default(), Found { set, is_folder: true, ..Found::default() })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::vec;
 
-use chronoxide_reader::SeriesRef;
+use chronoxide_reader::{FindError, SeriesRef};
 use chronoxide_select::{Limits, Matcher, Occurrence, Pages, Searcher};
 
 use crate::{Blocks, Error, Label, Query, Selector};
@@ -94,8 +94,12 @@ impl<'b> Distinct<'b> {
         // Blocks that follow each other in time have most of their series in common.
         for &block in self.earlier.iter().rev() {
             let Some(opened) = self.blocks.set.blocks().get(block) else { continue };
-            if opened.open().has(&self.labels).map_err(|error| (error.into(), block))? {
-                return Ok(true);
+            match opened.open().has(&self.labels) {
+                Ok(false) => {}
+                Ok(true) => return Ok(true),
+                Err(error) if matches!(error.source, FindError::Block(_)) => return Err((error.into(), block)),
+                // Only a damaged block has two labels of one name.
+                Err(_) => return Ok(false),
             }
         }
         Ok(false)

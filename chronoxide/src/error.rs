@@ -20,7 +20,7 @@ pub struct Error(Arc<Reason>);
 struct Reason {
     kind: ErrorKind,
     path: Option<PathBuf>,
-    /// What is wrong in the bytes of a block.
+    /// Damage of the bytes of a block.
     block: Option<chronoxide_format::Error>,
     cause: Box<dyn StdError + Send + Sync>,
 }

@@ -479,6 +479,18 @@ impl<'b> Merge<'b> {
     }
 }
 
+/// Returns labels in the order of their names, without those that have an empty value.
+pub(crate) fn sorted<N: AsRef<str>, V: AsRef<str>>(labels: &[(N, V)]) -> Result<Vec<(&str, &str)>, Error> {
+    let mut labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+    labels.retain(|(_, value)| !value.is_empty());
+    labels.sort_unstable();
+    // Blocks would not notice if none of them has the name.
+    match labels.array_windows().find(|[left, right]| left.0 == right.0) {
+        Some([(name, _), _]) => Err(Error::new(ErrorKind::Usage, format!("two labels are named {name:?}"))),
+        None => Ok(labels),
+    }
+}
+
 impl Blocks {
     fn id_of(&self, Occurrence { block, series }: Occurrence) -> Option<SeriesId> {
         Some(SeriesId { block: self.set.blocks().get(block)?.id(), series: series.0 })
@@ -524,14 +536,7 @@ impl Blocks {
         labels: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Vec<SeriesId>, Error> {
         let labels: Vec<(N, V)> = labels.into_iter().collect();
-        let mut labels: Vec<(&str, &str)> =
-            labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
-        labels.retain(|(_, value)| !value.is_empty());
-        labels.sort_unstable();
-        // Blocks would not notice if none of them has the name.
-        if let Some([(name, _), _]) = labels.array_windows().find(|[left, right]| left.0 == right.0) {
-            return Err(Error::new(ErrorKind::Usage, format!("two labels are named {name:?}")));
-        }
+        let labels = sorted(&labels)?;
         let found = self.set.query().find(&labels).map_err(|source| Error::from(FileError { path: None, source }))?;
         match found.failed.into_iter().next() {
             Some(error) => Err(error.into()),

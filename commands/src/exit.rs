@@ -15,10 +15,11 @@ use chronoxide_reader::{OpenError, RemapError, RemapErrorKind};
 use chronoxide_store::StoreError;
 
 /// Exit code of a command. The numbers are part of the interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Exit {
     /// Success.
+    #[default]
     Ok = 0,
     /// A file could not be read or written.
     Io = 1,
@@ -146,6 +147,17 @@ impl HasExit for InspectError {
             // can have.
             Self::Select(_) => Exit::Corrupt,
             Self::Write(error) => error.exit(),
+            _ => Exit::Io,
+        }
+    }
+}
+
+impl HasExit for chronoxide::Error {
+    fn exit(&self) -> Exit {
+        match self.kind() {
+            chronoxide::ErrorKind::Corrupt => Exit::Corrupt,
+            chronoxide::ErrorKind::Unsupported => Exit::Unsupported,
+            chronoxide::ErrorKind::Usage => Exit::Usage,
             _ => Exit::Io,
         }
     }

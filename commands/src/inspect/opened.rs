@@ -82,7 +82,7 @@ pub(crate) fn open_packed_block(path: &Path, checks: Checks) -> Result<Block, Op
         unsafe { Block::map_packed(path, checks) }
     };
     if let Some(url) = crate::url(path) {
-        return map(&remote::fetch(url)?);
+        return map(&remote::fetch(url)?).map(|block| block.with_path(path));
     }
     match stream(path)? {
         Some(bytes) => packed_from(path, bytes, checks),
@@ -135,7 +135,8 @@ fn map_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
 }
 
 fn packed_from(path: &Path, bytes: Vec<u8>, checks: Checks) -> Result<Block, OpenError> {
-    Block::from_vec_packed(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+    let block = Block::from_vec_packed(bytes, checks);
+    block.map(|block| block.with_path(path)).map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
 /// Returns the bytes of standard input or a device. Returns `None` for a file that can be mapped or cannot be opened;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chronoxide::OpenOptions;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
-use chronoxide_reader::SeriesRef;
+use chronoxide_reader::{Block, SeriesRef};
 use chronoxide_select::{Limits, Selection};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{exec_err, internal_err};
@@ -184,6 +184,14 @@ impl ColumnMessage {
     }
 }
 
+/// Returns the URL of a block of an object store, or the path of a file. Returns `None` for a block in memory.
+fn source(block: &Block) -> Option<String> {
+    let path = block.path()?;
+    let is_url = path.to_str().is_some_and(|text| text.contains("://")) && path.symlink_metadata().is_err();
+    let source = if is_url { path.to_owned() } else { std::path::absolute(path).ok()? };
+    source.to_str().map(str::to_owned)
+}
+
 impl SeriesMessage {
     fn from_exec(exec: &SeriesExec) -> Result<Self> {
         let mut message = Self {
@@ -208,11 +216,11 @@ impl SeriesMessage {
                 let position = match positions.get(&id) {
                     Some(&position) => position,
                     None => {
-                        let Some(source) = exec.table().source(block) else {
+                        let Some(source) = source(block) else {
                             return exec_err!("block {id} is in memory: other processes cannot open it");
                         };
                         let position = u32::try_from(message.blocks.len()).unwrap_or(u32::MAX);
-                        message.blocks.push(BlockMessage { source: source.clone(), id: id.0.to_vec() });
+                        message.blocks.push(BlockMessage { source, id: id.0.to_vec() });
                         positions.insert(id, position);
                         position
                     }
@@ -234,7 +242,7 @@ impl SeriesMessage {
         let blocks: Vec<BlockTable> = self.blocks.iter().map(|block| codec.open(block)).collect::<Result<_>>()?;
         let strings = if self.has_dictionaries { Strings::Dictionary } else { Strings::View };
         let filter_columns = ColumnMessage::to_columns(&self.filter_columns)?;
-        let table = SeriesTable::with_columns(blocks, BTreeMap::new(), filter_columns, strings)?;
+        let table = SeriesTable::with_columns(blocks, filter_columns, strings)?;
         let table = table.with_max_memory(self.max_memory.unwrap_or(Limits::DEFAULT_MAX_MEMORY));
         let predicate = Predicate::new(&table.schema(), &filters, |name| table.content(name))?;
         let reserved = AtomicU64::new(0);

@@ -1,15 +1,14 @@
 //! [`SeriesTable`]: blocks as a table.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
-use chronoxide::{BlockId, Blocks, OpenOptions};
+use chronoxide::{Blocks, OpenOptions};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
-use chronoxide_reader::Block;
 use chronoxide_select::{Limits, Selection};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
@@ -26,8 +25,6 @@ use crate::series_exec::SeriesExec;
 #[derive(Clone, Debug)]
 pub struct SeriesTable {
     blocks: Arc<[BlockTable]>,
-    /// Paths and URLs of blocks.
-    sources: Arc<BTreeMap<BlockId, String>>,
     columns: Arc<[Column]>,
     strings: Strings,
     schema: SchemaRef,
@@ -41,14 +38,6 @@ impl SeriesTable {
     /// # Errors
     /// `External` if a block is damaged in a byte that was read.
     pub fn new(blocks: &Blocks) -> Result<Self> {
-        let mut sources = BTreeMap::new();
-        for block in blocks.iter() {
-            let block = block.map_err(external)?;
-            let path = || std::path::absolute(block.path?).ok()?.to_str().map(str::to_owned);
-            if let Some(source) = block.url.map(str::to_owned).or_else(path) {
-                sources.insert(block.id, source);
-            }
-        }
         let tables = blocks.tables().map_err(external)?;
         let mut names = BTreeSet::new();
         for table in &tables {
@@ -59,7 +48,7 @@ impl SeriesTable {
         // Tables are handed to DataFusion of other languages, too.
         let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();
         // Most operators of DataFusion have a fast path for views, and none for dictionaries.
-        Self::with_columns(tables, sources, columns, Strings::View)
+        Self::with_columns(tables, columns, Strings::View)
     }
 
     /// Makes a table of a block, or of the live blocks of a folder or of a location in an object store, by its path or
@@ -72,21 +61,9 @@ impl SeriesTable {
     }
 
     /// Makes a table with some of the columns of the blocks.
-    pub(crate) fn with_columns(
-        blocks: Vec<BlockTable>,
-        sources: BTreeMap<BlockId, String>,
-        columns: Vec<Column>,
-        strings: Strings,
-    ) -> Result<Self> {
-        let schema = schema(&columns, strings).map_err(external)?;
-        Ok(Self {
-            blocks: blocks.into(),
-            sources: sources.into(),
-            columns: columns.into(),
-            strings,
-            schema,
-            max_memory: Limits::DEFAULT_MAX_MEMORY,
-        })
+    pub(crate) fn with_columns(blocks: Vec<BlockTable>, columns: Vec<Column>, strings: Strings) -> Result<Self> {
+        let (schema, max_memory) = (schema(&columns, strings).map_err(external)?, Limits::DEFAULT_MAX_MEMORY);
+        Ok(Self { blocks: blocks.into(), columns: columns.into(), strings, schema, max_memory })
     }
 
     /// Sets the type of columns of labels.
@@ -116,11 +93,6 @@ impl SeriesTable {
     #[must_use]
     pub fn blocks(&self) -> &[BlockTable] {
         &self.blocks
-    }
-
-    /// Returns the URL of a block of an object store, or the path of a file. Returns `None` for a block in memory.
-    pub(crate) fn source(&self, block: &Block) -> Option<&String> {
-        self.sources.get(&block.view().block_id())
     }
 
     /// Returns the plan that reads columns of the series that satisfy conditions that were pushed to this table, or of
@@ -164,6 +136,7 @@ impl SeriesTable {
     }
 
     /// Returns the maximum memory of the refs of the series that a query selects, in bytes.
+    #[cfg(feature = "distributed")]
     pub(crate) fn max_memory(&self) -> u64 {
         self.max_memory
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use arrow::error::ArrowError;
 use chronoxide_arrow::TableError;
-use chronoxide_inspect::InspectError;
 use chronoxide_reader::{ErrorKind, FileError, FolderError, OpenError};
 use datafusion::error::DataFusionError;
 use pyo3::exceptions::{PyException, PyFileExistsError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -120,19 +119,6 @@ impl Raise for chronoxide::Error {
 impl Raise for FileError {
     fn raise(self) -> PyErr {
         block_exception(&self.source, message(&self))
-    }
-}
-
-impl Raise for FileError<InspectError> {
-    fn raise(self) -> PyErr {
-        let message = message(&self);
-        match self.source {
-            InspectError::Block(error) => block_exception(&error, message),
-            InspectError::Select(error) => {
-                chronoxide::Error::from(FileError { path: self.path, source: error }).raise()
-            }
-            _ => ChronoxideError::new_err(message),
-        }
     }
 }
 

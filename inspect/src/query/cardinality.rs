@@ -2,10 +2,8 @@
 
 use std::cmp::Reverse;
 
+use chronoxide::{Error, Query};
 use serde::Serialize;
-
-use super::Queried;
-use super::counts::Counts;
 
 /// Labels and series of blocks in numbers. Series with equal labels count once, also if several blocks have them. Each
 /// list begins with the largest count; equal counts are in the order of names.
@@ -78,18 +76,17 @@ pub struct KeysetCount<'data> {
 }
 
 impl<'data> Cardinality<'data> {
-    /// Counts the selected series of all blocks. Lists have at most `first` entries; all entries if there is no limit.
+    /// Counts the selected series. Lists have at most `first` entries; all entries if there is no limit. Costs as much
+    /// as [`Query::cardinality`].
     ///
-    /// One block with at most one selector costs the time of [`Searcher::tally`](chronoxide_select::Searcher::tally).
-    /// Otherwise each series is read, and looked up in all blocks before its own. Takes some 50 bytes of memory per
-    /// distinct value and no memory per series. A damaged block does not count.
-    #[must_use]
-    pub fn new(blocks: &[Queried<'data>], first: Option<usize>) -> Self {
-        let counts = Counts::new(blocks);
+    /// # Errors
+    /// As [`Query::cardinality`].
+    pub fn new(query: &Query<'data>, first: Option<usize>) -> Result<Self, Error> {
+        let counts = query.cardinality()?;
         let mut cardinality = Self {
-            blocks: blocks.len() as u64,
+            blocks: query.blocks().len() as u64,
             series: counts.series,
-            label_names: counts.names.len() as u64,
+            label_names: counts.values.len() as u64,
             labels: counts.labels,
             keysets: counts.keysets.len() as u64,
             ..Self::default()
@@ -98,7 +95,7 @@ impl<'data> Cardinality<'data> {
         let mut metrics = Largest::new(most);
         let (mut by_values, mut by_bytes) = (Largest::new(most), Largest::new(most));
         let mut pairs = Largest::new(most);
-        for (&name, series_of_values) in &counts.names {
+        for (&name, series_of_values) in &counts.values {
             let values = series_of_values.len() as u64;
             let bytes = series_of_values.keys().map(|value| value.len() as u64).sum();
             let series = series_of_values.values().sum();
@@ -122,7 +119,7 @@ impl<'data> Cardinality<'data> {
         cardinality.names_by_bytes = by_bytes.finish();
         cardinality.pairs_by_series = pairs.finish();
         cardinality.keysets_by_series = keysets.finish();
-        cardinality
+        Ok(cardinality)
     }
 }
 

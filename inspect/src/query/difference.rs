@@ -4,12 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
-use chronoxide_format::SeriesRef;
+use chronoxide::{BlockId, Blocks, Error, ErrorKind, Label, Query, SeriesId};
 use serde::Serialize;
-
-use super::Queried;
-use super::distinct::distinct_of_block;
-use crate::InspectError;
 
 /// Labels of a series, in the order of their names.
 pub type Labels<'s> = [(&'s str, &'s str)];
@@ -25,11 +21,14 @@ pub struct Difference<'data> {
     pub came: u64,
     /// Metrics with series in one only; `None` for series without `__name__`.
     metrics: BTreeMap<Option<&'data str>, Changes>,
-    /// Refs in each block of A of the series that are gone.
-    gone_refs: Vec<Vec<SeriesRef>>,
-    /// Refs in each block of B of the series that came.
-    came_refs: Vec<Vec<SeriesRef>>,
+    /// Series of A that are gone.
+    gone_ids: Ids,
+    /// Series of B that came.
+    came_ids: Ids,
 }
+
+/// Series by their blocks.
+type Ids = Vec<(BlockId, Vec<u32>)>;
 
 /// Numbers of series in one set of blocks only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -44,39 +43,21 @@ impl<'data> Difference<'data> {
     /// Compares the selected series of two sets of blocks.
     ///
     /// Each series is looked up in the other set: a binary search per label and block. Takes 4 bytes of memory per
-    /// series in one set only. Series of a damaged block are missing from its set.
-    #[must_use]
-    pub fn new(a: &[Queried<'data>], b: &[Queried<'data>]) -> Self {
+    /// series in one set only.
+    ///
+    /// # Errors
+    /// As [`Query::distinct_series`]. If the queries skip damaged blocks, these are missing from their sets.
+    pub fn new(a: &Query<'data>, b: &Query<'data>) -> Result<Self, Error> {
         let mut difference = Self::default();
-        for (number, block) in a.iter().enumerate() {
-            let mut refs = Vec::new();
-            let read = distinct_of_block(a, number, |found| {
-                if b.iter().any(|block| block.has(found.labels)) {
-                    difference.same += 1;
-                } else {
-                    difference.gone += 1;
-                    difference.metrics.entry(metric(found.labels)).or_default().gone += 1;
-                    refs.push(found.series_ref());
-                }
-                Ok(true)
-            });
-            read.unwrap_or_else(|damage| block.note(damage));
-            difference.gone_refs.push(refs);
-        }
-        for (number, block) in b.iter().enumerate() {
-            let mut refs = Vec::new();
-            let read = distinct_of_block(b, number, |found| {
-                if !a.iter().any(|block| block.has(found.labels)) {
-                    difference.came += 1;
-                    difference.metrics.entry(metric(found.labels)).or_default().came += 1;
-                    refs.push(found.series_ref());
-                }
-                Ok(true)
-            });
-            read.unwrap_or_else(|damage| block.note(damage));
-            difference.came_refs.push(refs);
-        }
-        difference
+        difference.same = compare(a, b, &mut difference.gone_ids, |metric| {
+            difference.gone += 1;
+            difference.metrics.entry(metric).or_default().gone += 1;
+        })?;
+        compare(b, a, &mut difference.came_ids, |metric| {
+            difference.came += 1;
+            difference.metrics.entry(metric).or_default().came += 1;
+        })?;
+        Ok(difference)
     }
 
     /// Returns true if each set has the series of the other.
@@ -97,55 +78,59 @@ impl<'data> Difference<'data> {
     /// Calls `each` with the labels of the series in A only. `a` are the blocks that were compared.
     ///
     /// # Errors
-    /// Returns the first error of `each`. Damage is kept in the blocks.
-    pub fn each_gone(&self, a: &[Queried<'data>], each: impl FnMut(&Labels<'_>) -> io::Result<()>) -> io::Result<()> {
-        each_of(a, &self.gone_refs, each)
+    /// Returns the first error of `each`, or of the blocks.
+    pub fn each_gone(&self, a: &Blocks, each: impl FnMut(&Labels<'_>) -> io::Result<()>) -> io::Result<()> {
+        each_of(a, &self.gone_ids, each)
     }
 
     /// Calls `each` with the labels of the series in B only. `b` are the blocks that were compared.
     ///
     /// # Errors
-    /// Returns the first error of `each`. Damage is kept in the blocks.
-    pub fn each_came(&self, b: &[Queried<'data>], each: impl FnMut(&Labels<'_>) -> io::Result<()>) -> io::Result<()> {
-        each_of(b, &self.came_refs, each)
+    /// As [`Difference::each_gone`].
+    pub fn each_came(&self, b: &Blocks, each: impl FnMut(&Labels<'_>) -> io::Result<()>) -> io::Result<()> {
+        each_of(b, &self.came_ids, each)
     }
 }
 
-fn metric<'data>(labels: &[(&'data str, &'data str)]) -> Option<&'data str> {
-    labels.iter().find(|(name, _)| *name == "__name__").map(|&(_, value)| value)
-}
-
-/// Calls `each` with the labels of some series of each block.
-fn each_of(
-    blocks: &[Queried<'_>],
-    refs: &[Vec<SeriesRef>],
-    mut each: impl FnMut(&Labels<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut labels = Vec::new();
-    for (block, refs) in blocks.iter().zip(refs) {
-        for &series in refs {
-            match read_labels(block, series, &mut labels) {
-                Ok(()) => each(&labels)?,
-                Err(damage) => {
-                    block.note(damage);
-                    break;
-                }
+/// Calls `each` with the metric of each series that the other blocks lack, and adds its id. Returns the number of
+/// series that they have.
+fn compare<'data>(
+    query: &Query<'data>,
+    other: &Query<'_>,
+    ids: &mut Ids,
+    mut each: impl FnMut(Option<&'data str>),
+) -> Result<u64, Error> {
+    let (mut rows, mut same) = (query.distinct_series()?, 0);
+    while let Some(series) = rows.next()? {
+        let is_in_both = match other.has(series.labels().iter().map(|&label| <(&str, &str)>::from(label))) {
+            // Only a damaged block has two labels of one name.
+            Err(error) if error.kind() == ErrorKind::Usage => false,
+            found => found?,
+        };
+        if is_in_both {
+            same += 1;
+            continue;
+        }
+        each(series.get("__name__"));
+        for SeriesId { block, series } in series.ids() {
+            match ids.last_mut().filter(|(last, _)| *last == block) {
+                Some((_, of_block)) => of_block.push(series),
+                None => ids.push((block, vec![series])),
             }
         }
     }
-    Ok(())
+    Ok(same)
 }
 
-fn read_labels<'data>(
-    block: &Queried<'data>,
-    series: SeriesRef,
-    labels: &mut Vec<(&'data str, &'data str)>,
-) -> Result<(), InspectError> {
-    labels.clear();
-    if let Some(series) = block.view().series(series)? {
-        for label in block.text().labels(&series) {
-            labels.push(label?.into());
-        }
+/// Calls `each` with the labels of some series.
+fn each_of(blocks: &Blocks, ids: &Ids, mut each: impl FnMut(&Labels<'_>) -> io::Result<()>) -> io::Result<()> {
+    let (mut reader, mut pairs) = (blocks.reader(), Vec::new());
+    let ids = ids.iter().flat_map(|(block, series)| series.iter().map(|&series| SeriesId { block: *block, series }));
+    for id in ids {
+        let labels: &[Label<'_>] = reader.labels(id).map_err(io::Error::other)?.unwrap_or_default();
+        pairs.clear();
+        pairs.extend(labels.iter().map(|&label| <(&str, &str)>::from(label)));
+        each(&pairs)?;
     }
     Ok(())
 }

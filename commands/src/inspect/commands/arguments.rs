@@ -91,10 +91,8 @@ impl Matching {
 
     /// Tells which labels of the selectors no block has: the name may be a typing error. Selectors that match series
     /// without their labels are left to [`Matching::tell_wide`].
-    pub(super) fn tell_unknown(&self, queries: &[&Queries<'_>], quiet: Quiet) {
-        for name in self.narrow_names() {
-            tell_unknown_label(name, queries, quiet);
-        }
+    pub(super) fn tell_unknown(&self, queries: &[&Queries<'_>], quiet: Quiet) -> Result<(), Failure> {
+        self.narrow_names().into_iter().try_for_each(|name| tell_unknown_label(name, queries, quiet).map(drop))
     }
 
     /// Returns the names of labels of the selectors that match only series with a label.
@@ -105,20 +103,18 @@ impl Matching {
 }
 
 /// Tells if no block has a label, unless blocks are missing. Returns the exit code of a list of its values then.
-pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> Option<Exit> {
-    let is_known = |queries: &&Queries<'_>| {
-        queries.blocks.is_empty() || queries.has_failed() || queries.blocks.iter().any(|block| block.has_label(name))
-    };
-    if queries.iter().any(is_known) {
-        return None;
+pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> Result<Option<Exit>, Failure> {
+    for queries in queries {
+        if queries.query.blocks().is_empty() || queries.has_failed() || queries.has_label(name)? {
+            return Ok(None);
+        }
     }
-    let blocks = queries.iter().flat_map(|queries| &queries.blocks);
-    let names = blocks.flat_map(|block| block.view().label_names().filter_map(|name| str::from_utf8(name.ok()?).ok()));
-    let near = did_you_mean(name, names);
+    let names = queries.iter().map(|queries| queries.all_names()).collect::<Result<Vec<_>, _>>()?;
+    let near = did_you_mean(name, names.into_iter().flatten());
     if !quiet.is_set() {
         tell(|out| writeln!(out, "chronoxide-inspect: note: no block has a label {}{near}", Escaped(name)));
     }
-    Some(unknown_exit(&near))
+    Ok(Some(unknown_exit(&near)))
 }
 
 #[derive(Args)]

@@ -11,11 +11,11 @@ use crate::{Exit, Failure, Quiet, json_line, print_styled};
 pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(None, quiet)?;
     arguments.matching.tell_wide(quiet);
-    let queries = inputs.query(&arguments.matching.selectors);
-    arguments.matching.tell_unknown(&[&queries], quiet);
+    let queries = inputs.query(&arguments.matching.selectors)?;
+    arguments.matching.tell_unknown(&[&queries], quiet)?;
+    let counts = Cardinality::new(&queries.query, (arguments.first > 0).then_some(arguments.first))?;
     // Zeros would hide the error.
     if !queries.has_failed() {
-        let counts = Cardinality::new(&queries.blocks, (arguments.first > 0).then_some(arguments.first));
         let terminal = std::io::stdout().is_terminal();
         print_styled(|out, style| match arguments.json {
             true => json_line(out, &counts),

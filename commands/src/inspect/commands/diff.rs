@@ -18,12 +18,13 @@ pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Fail
     Inputs::unpack(&mut inputs, None)?;
     let [a, b] = inputs;
     arguments.matching.tell_wide(quiet);
-    let [a, b] = [&a, &b].map(|inputs| inputs.query(&arguments.matching.selectors));
-    arguments.matching.tell_unknown(&[&a, &b], quiet);
+    let selectors = &arguments.matching.selectors;
+    let (a, b) = (a.query(selectors)?, b.query(selectors)?);
+    arguments.matching.tell_unknown(&[&a, &b], quiet)?;
+    let difference = Difference::new(&a.query, &b.query)?;
     let mut differs = false;
     // A side that cannot be read at all would look as if all of its series were gone.
     if !a.has_failed() && !b.has_failed() {
-        let difference = Difference::new(&a.blocks, &b.blocks);
         differs = !difference.is_empty();
         print(|out| match arguments.json {
             true => write_json(arguments, &difference, &a, &b, out),
@@ -46,8 +47,8 @@ fn write_text(
     screen::difference::write(difference, most(arguments), out)?;
     if arguments.series {
         let mut writer = SeriesWriter::new(Format::Prometheus);
-        difference.each_gone(&a.blocks, |labels| writer.write("- ", None, labels, out))?;
-        difference.each_came(&b.blocks, |labels| writer.write("+ ", None, labels, out))?;
+        difference.each_gone(a.query.blocks(), |labels| writer.write("- ", None, labels, out))?;
+        difference.each_came(b.query.blocks(), |labels| writer.write("+ ", None, labels, out))?;
     }
     Ok(())
 }
@@ -70,8 +71,8 @@ fn write_json(
             let labels: Map<_, _> = labels.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
             json_line(out, &json!({ "type": kind, "labels": labels }))
         };
-        difference.each_gone(&a.blocks, |labels| write("gone", labels))?;
-        difference.each_came(&b.blocks, |labels| write("came", labels))?;
+        difference.each_gone(a.query.blocks(), |labels| write("gone", labels))?;
+        difference.each_came(b.query.blocks(), |labels| write("came", labels))?;
     }
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! Blocks and folders that a command queries.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use chronoxide::{Blocks, Query};
 use chronoxide_inspect::InspectError;
-use chronoxide_inspect::query::Queried;
 use chronoxide_inspect::report::{self, Input};
-use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
-use chronoxide_select::{IndexedBlock, Selector};
+use chronoxide_reader::{Block, Checks, Entry, Folder, FolderError, OpenError};
+use chronoxide_select::{BlockSet, Selector};
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::inspect::opened::{check_archive_memory, open_packed_block};
@@ -18,8 +19,13 @@ use crate::style::Style;
 use crate::{Exit, Failure, HasExit, Message, Quiet, is_screen_shared, tell};
 
 /// Open blocks in the order of the arguments; those of a folder are in the order of their ids.
+#[derive(Default)]
 pub(super) struct Inputs {
-    blocks: Vec<(PathBuf, IndexedBlock)>,
+    blocks: Vec<Block>,
+    /// The blocks, ready for queries.
+    queried: OnceCell<Blocks>,
+    /// Damage that queries met.
+    damaged: Mutex<Vec<chronoxide::Error>>,
     /// Files of folders that cannot be read.
     unreadable: Vec<PathBuf>,
     /// True if a folder has blocks that were replaced by a compaction.
@@ -70,21 +76,19 @@ impl Inputs {
     /// `--memory-limit`, or half of the memory that the process may use. The length of an archive does not bound that
     /// of its strings. Reports archives that are damaged.
     pub(super) fn unpack(all: &mut [Self], memory_limit: Option<usize>) -> Result<(), Failure> {
-        let blocks = all.iter().flat_map(|inputs| &inputs.blocks).map(|(_, block)| block.block());
-        check_archive_memory(blocks, memory_limit)?;
+        check_archive_memory(all.iter().flat_map(|inputs| &inputs.blocks), memory_limit)?;
         for inputs in all {
-            let mut blocks = Vec::with_capacity(inputs.blocks.len());
-            for (path, block) in std::mem::take(&mut inputs.blocks) {
-                match block.block().unpack() {
-                    Ok(()) => blocks.push((path, block)),
+            for block in std::mem::take(&mut inputs.blocks) {
+                match block.unpack() {
+                    Ok(()) => inputs.blocks.push(block),
                     Err(source) => {
+                        let path = path_of(&block).to_owned();
                         let error = OpenError::Block { path: path.clone(), source };
                         inputs.report(error.exit(), &error);
                         inputs.unreadable.push(path);
                     }
                 }
             }
-            inputs.blocks = blocks;
         }
         Ok(())
     }
@@ -93,13 +97,7 @@ impl Inputs {
     /// cannot be read; [`Queries::finish`] returns their exit code.
     pub(super) fn open_packed<'p>(paths: impl IntoIterator<Item = &'p Path>, quiet: Quiet) -> Self {
         let mut path_count = 0;
-        let mut inputs = Self {
-            blocks: Vec::new(),
-            unreadable: Vec::new(),
-            has_replaced: false,
-            is_one_file: false,
-            exit: Cell::new(Exit::Ok),
-        };
+        let mut inputs = Self::default();
         for path in paths {
             path_count += 1;
             let location = crate::location_url(path);
@@ -115,7 +113,7 @@ impl Inputs {
             }
             // The checksums are right, so that the output shows what was written.
             match open_packed_block(path, Checks::Eager) {
-                Ok(block) => inputs.blocks.push((path.to_owned(), block.into())),
+                Ok(block) => inputs.blocks.push(block),
                 Err(error) => inputs.report(error.exit(), &error),
             }
         }
@@ -135,8 +133,7 @@ impl Inputs {
                     tell(|out| writeln!(out, "chronoxide-inspect: note: {shown}: the folder has no block (*.cx)"));
                 }
                 self.has_replaced |= !folder.hidden().is_empty();
-                let live = folder.into_live().into_iter();
-                self.blocks.extend(live.map(|entry| (entry.path().to_owned(), entry.into_block().into())));
+                self.blocks.extend(folder.into_live().into_iter().map(Entry::into_block));
             }
             Err(error) => self.report(Exit::Io, &error),
         }
@@ -158,43 +155,48 @@ impl Inputs {
         self.has_replaced |= has_replaced;
         for (name, file) in files {
             match open_packed_block(&file, Checks::Eager) {
-                Ok(block) => self.blocks.push((name, block.into())),
+                Ok(block) => self.blocks.push(block.with_path(name)),
                 Err(error) => self.report(error.exit(), &error),
             }
         }
     }
 
-    /// Takes one open block as the only input.
-    pub(super) fn from_block(path: &Path, block: Block) -> Self {
-        Self {
-            blocks: vec![(path.to_owned(), block.into())],
-            unreadable: Vec::new(),
-            has_replaced: false,
-            is_one_file: true,
-            exit: Cell::new(Exit::Ok),
-        }
+    /// Takes one block for queries only.
+    pub(super) fn from_blocks(blocks: Blocks) -> Self {
+        Self { queried: blocks.into(), is_one_file: true, ..Self::default() }
     }
 
-    /// Prepares the blocks for queries. Leaves out and reports blocks whose text is damaged.
-    pub(super) fn query(&self, selectors: &[Selector]) -> Queries<'_> {
-        let mut queries = Queries { inputs: self, blocks: Vec::new(), paths: Vec::new() };
-        for (path, block) in &self.blocks {
-            match Queried::new(block, selectors) {
-                Ok(block) => {
-                    queries.blocks.push(block);
-                    queries.paths.push(path);
-                }
-                Err(error) => self.report_damage(path, error),
+    /// Starts queries of the series that match at least one selector, or of all series if there are no selectors.
+    pub(super) fn query(&self, selectors: &[Selector]) -> Result<Queries<'_>, Failure> {
+        Ok(Queries { inputs: self, query: self.selected(selectors)?.skip_damaged(&self.damaged) })
+    }
+
+    /// Returns the blocks whose strings are text, and reports the others: a query may not meet all strings.
+    fn blocks_of_text(&self) -> Vec<Block> {
+        let mut sound = Vec::with_capacity(self.blocks.len());
+        for (path, block) in self.blocks() {
+            match block.view().text() {
+                Ok(_) => sound.push(block.clone()),
+                Err(error) => self.report_damage(path, error.into()),
             }
         }
-        queries
+        sound
+    }
+
+    /// Starts a query that ends at damage.
+    pub(super) fn selected(&self, selectors: &[Selector]) -> Result<Query<'_>, chronoxide::Error> {
+        let blocks = self.queried.get_or_init(|| BlockSet::from_blocks(self.blocks_of_text()).into());
+        let mut selectors = selectors.iter().map(chronoxide::Selector::from);
+        let first = blocks.query(selectors.next().unwrap_or_default())?;
+        selectors.try_fold(first, Query::or)
     }
 
     /// Returns the blocks as one input of a report.
     pub(super) fn reported(&self, name: impl Into<String>) -> Input<'_> {
-        let blocks = self.blocks.iter();
-        let blocks =
-            blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: **block.view() });
+        let blocks = self.blocks().map(|(path, block)| {
+            block.keep_paths();
+            report::Block { name: path.display().to_string(), view: *block.view() }
+        });
         let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
         Input {
             name: name.into(),
@@ -207,7 +209,7 @@ impl Inputs {
 
     /// Returns the blocks with their paths.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (&Path, &Block)> {
-        self.blocks.iter().map(|(path, block)| (path.as_path(), block.block()))
+        self.blocks.iter().map(|block| (path_of(block), block))
     }
 
     /// Returns the paths of the blocks.
@@ -236,8 +238,8 @@ impl Inputs {
     }
 
     /// Repeats on a terminal that some blocks are missing: the output may have pushed their errors off the screen.
-    fn tell_scrolled(&self) {
-        if self.exit.get() != Exit::Ok && !self.blocks.is_empty() && is_screen_shared() {
+    fn tell_scrolled(&self, has_failed: bool) {
+        if self.exit.get() != Exit::Ok && !has_failed && is_screen_shared() {
             let prefix = Style::stderr().bad("error:");
             tell(|out| writeln!(out, "chronoxide-inspect: {prefix} some inputs are missing here: see above"));
         }
@@ -266,27 +268,46 @@ fn shell_quoted(text: &str) -> String {
     if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Blocks that are ready for queries.
+/// Returns the path, the URL, or `-` of a block.
+fn path_of(block: &Block) -> &Path {
+    block.path().unwrap_or(Path::new("-"))
+}
+
+/// Queries of the inputs. Damaged blocks are left out, and reported at the end.
 pub(super) struct Queries<'a> {
     inputs: &'a Inputs,
-    pub(super) blocks: Vec<Queried<'a>>,
-    paths: Vec<&'a PathBuf>,
+    pub(super) query: Query<'a>,
 }
 
 impl Queries<'_> {
     /// Returns true if no block could be read, because of errors.
     pub(super) fn has_failed(&self) -> bool {
-        self.blocks.is_empty() && self.inputs.exit.get() != Exit::Ok
+        let damaged = self.inputs.damaged.lock().unwrap_or_else(PoisonError::into_inner).len();
+        (damaged > 0 || self.inputs.exit.get() != Exit::Ok) && damaged >= self.query.blocks().len()
+    }
+
+    /// Returns the names of the labels of all series.
+    pub(super) fn all_names(&self) -> Result<Vec<&str>, chronoxide::Error> {
+        self.query.blocks().query("{}")?.skip_damaged(&self.inputs.damaged).label_names()
+    }
+
+    /// Returns true if a series has a label. True, too, if that cannot be read.
+    pub(super) fn has_label(&self, name: &str) -> Result<bool, chronoxide::Error> {
+        let all = self.query.blocks().query("{}")?.max_strings(1);
+        match all.label_values(name) {
+            Ok(values) => Ok(!values.is_empty()),
+            Err(error) if error.kind() == chronoxide::ErrorKind::Corrupt => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reports the damage that queries met. Returns the worst exit code of all errors.
     pub(super) fn finish(self) -> Exit {
-        for (block, path) in self.blocks.into_iter().zip(self.paths) {
-            if let Some(damage) = block.into_damage() {
-                self.inputs.report_damage(path, damage);
-            }
+        let has_failed = self.has_failed();
+        for damage in &*self.inputs.damaged.lock().unwrap_or_else(PoisonError::into_inner) {
+            self.inputs.report(damage.exit(), damage);
         }
-        self.inputs.tell_scrolled();
+        self.inputs.tell_scrolled(has_failed);
         self.inputs.exit.get()
     }
 }

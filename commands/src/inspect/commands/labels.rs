@@ -1,10 +1,9 @@
 //! The commands `labels` and `values`.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use chronoxide_inspect::query::{Line, label_names, label_values};
+use chronoxide_inspect::query::Line;
 use chronoxide_text::escape::Escaped;
 
 use super::arguments::{LabelsArguments, ValuesArguments, tell_unknown_label};
@@ -15,9 +14,9 @@ use crate::{Exit, Failure, Quiet, json_line, print, tell};
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(None, quiet)?;
     arguments.matching.tell_wide(quiet);
-    let queries = inputs.query(&arguments.matching.selectors);
-    arguments.matching.tell_unknown(&[&queries], quiet);
-    let names = label_names(&queries.blocks);
+    let queries = inputs.query(&arguments.matching.selectors)?;
+    arguments.matching.tell_unknown(&[&queries], quiet)?;
+    let names = queries.query.label_names()?;
     print(|out| write_lines(&names, arguments.json, out))?;
     Ok(queries.finish())
 }
@@ -36,11 +35,12 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
     }
     let inputs = labels.sources.open(None, quiet)?;
     labels.matching.tell_wide(quiet);
-    let queries = inputs.query(&labels.matching.selectors);
-    labels.matching.tell_unknown(&[&queries], quiet);
-    let values = label_values(&queries.blocks, name, prefix, (*limit > 0).then_some(*limit));
+    let queries = inputs.query(&labels.matching.selectors)?;
+    labels.matching.tell_unknown(&[&queries], quiet)?;
+    let most = if *limit > 0 { *limit } else { usize::MAX };
+    let values = queries.query.clone().max_strings(most).label_values_with_prefix(name, prefix)?;
     let is_empty = values.is_empty() && !queries.has_failed();
-    let unknown = if is_empty { tell_unknown_label(name, &[&queries], quiet) } else { None };
+    let unknown = if is_empty { tell_unknown_label(name, &[&queries], quiet)? } else { None };
     if is_empty && unknown.is_none() && !quiet.is_set() {
         tell(|out| writeln!(out, "chronoxide-inspect: note: no such value of the label {}", Escaped(name)));
     }
@@ -48,7 +48,7 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
     Ok(worse(unknown.unwrap_or(Exit::Ok), queries.finish()))
 }
 
-fn write_lines(texts: &BTreeSet<&str>, json: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_lines(texts: &[&str], json: bool, out: &mut dyn Write) -> io::Result<()> {
     for text in texts {
         if json { json_line(out, text)? } else { writeln!(out, "{}", Line(text))? }
     }

@@ -19,7 +19,8 @@ pub struct LabelIds {
     pub value: SymbolId,
 }
 
-/// A label as bytes of the block, laid out like a [`TextLabel`]. Its `Debug` output is text. [`TextLabel`] is the same label as `&str`.
+/// A label as bytes of the block, laid out like a [`TextLabel`]. Its `Debug` output is text. [`TextLabel`] is the same
+/// label as `&str`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(C)]
 pub struct Label<'data> {

@@ -14,7 +14,6 @@ use std::path::Path;
 use chronoxide_arrow::{BlockTable, Column, Scan, TableError};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::export::ExportError;
-use chronoxide_inspect::query::Queried;
 use chronoxide_publish::{Disk, recover};
 use chronoxide_reader::Checks;
 use chronoxide_select::{Limits, Pages, Selector};
@@ -144,10 +143,11 @@ fn tell_unknown(
     if quiet.is_set() {
         return Ok(());
     }
-    let queried = Queried::new(table.indexed(), &[])?;
+    let (view, policy) = (table.block().view(), table.block().view().meta()?.policy());
+    let has_label = |name: &str| view.key(policy.name(name).as_bytes()).map_or(true, |key| key.is_some());
     let mut names = arguments.matching.narrow_names();
     names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != series_ref.name()));
-    for name in names.into_iter().filter(|name| !queried.has_label(name)) {
+    for name in names.into_iter().filter(|name| !has_label(name)) {
         let known = table.block().view();
         let near = did_you_mean(name, known.label_names().filter_map(|name| str::from_utf8(name.ok()?).ok()));
         tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}{near}", Escaped(name)));
