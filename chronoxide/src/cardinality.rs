@@ -65,7 +65,7 @@ fn tally<'b>(query: &Query<'b>, block: usize, matchers: &[Matcher]) -> Result<Ca
         for key in tally.keys() {
             let values = counted.values.entry(name(key)?).or_default();
             for (code, count) in tally.values(key) {
-                values.insert(text.symbol(view.dictionary_value(key, code)?)?, count);
+                *values.entry(text.symbol(view.dictionary_value(key, code)?)?).or_default() += count;
             }
         }
         for &(number, count) in tally.keysets() {

@@ -156,11 +156,11 @@ impl BlockWriter {
     }
 
     /// Writes the block: whole, synced and read again, or not at all. In a folder, its name must end in `.cx` to be
-    /// found. A block without series is valid.
+    /// found. A block without series is valid. The writer keeps its series, so that a call that failed can be repeated.
     ///
     /// # Errors
     /// Errors of kind `Io`, of kind `Exists` if the file exists, and of kind `Usage` for a time range without times.
-    pub fn finish(self, path: impl AsRef<Path>) -> Result<Written, Error> {
+    pub fn finish(&self, path: impl AsRef<Path>) -> Result<Written, Error> {
         let meta =
             BlockMeta { time: self.options.time.map(|(start, end)| TimeRange { start, end }), ..BlockMeta::default() };
         let sealed = self.store.seal(self.options.layout, &meta)?;

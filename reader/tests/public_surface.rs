@@ -112,7 +112,7 @@ fn labels_outlive_the_view_that_they_were_read_from() {
     let found = first_label(&block).unwrap();
     assert_eq!((found.name.as_bytes(), found.value.as_bytes()), first.into());
     let (name, value): (&str, &str) = found.into();
-    assert_eq!(format!("{found:?}"), format!("TextLabel {{ name: {name:?}, value: {value:?} }}"));
+    assert_eq!(format!("{found:?}"), format!("Label {{ name: {name:?}, value: {value:?} }}"));
 }
 
 #[test]

@@ -203,6 +203,9 @@ fn a_writer_takes_labels_in_any_order_and_each_series_once() -> TestResult {
     let (written, _) = write(&path, WriteOptions::new().replace(true), &labelsets(0, 1))?;
     assert_eq!(std::fs::metadata(&path)?.len(), written.byte_len);
     assert_eq!(std::fs::read_dir(folder.path())?.count(), 1, "nothing else is left");
+    let again = folder.path().join("b.cx");
+    writer.finish(&again)?;
+    assert_eq!(Blocks::open(&again)?.query("{}")?.count()?, 2, "a call that failed lost no series");
     Ok(())
 }
 

@@ -215,6 +215,7 @@ impl PyBlock {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        notebook::table(&self.title()?, py.detach(|| self.opened.table())?.blocks())
+        let title = self.title()?;
+        py.detach(|| notebook::table(&title, &self.opened.blocks)).map_err(Raise::raise)
     }
 }

@@ -1,16 +1,12 @@
 //! Tables of HTML for notebooks.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::sync::Arc;
 
-use arrow::array::{Array, StringViewArray};
-use chronoxide_arrow::BlockTable;
-use chronoxide_reader::KeyId;
+use chronoxide::Blocks;
 use chronoxide_text::human;
 use pyo3::prelude::*;
 
-use crate::errors::Raise;
 use crate::series::PySeriesIterator;
 
 /// Maximum number of rows of a table.
@@ -19,22 +15,14 @@ const MAX_ROWS: usize = 10;
 /// Returns the label names of blocks with the most distinct values as a table, below a title.
 ///
 /// # Errors
-/// An exception if a block is damaged in a byte that was read.
-pub(crate) fn table(title: &str, blocks: &[BlockTable]) -> PyResult<String> {
-    let mut dictionaries = BTreeMap::<String, Vec<Arc<StringViewArray>>>::new();
-    for block in blocks {
-        for (key, name) in (0..).map(KeyId).zip(block.label_names().map_err(Raise::raise)?) {
-            dictionaries.entry(name).or_default().push(block.dictionary(key).map_err(Raise::raise)?);
-        }
+/// An error if a block is damaged in a byte that was read.
+pub(crate) fn table(title: &str, blocks: &Blocks) -> Result<String, chronoxide::Error> {
+    let (query, mut names) = (blocks.query("{}")?, Vec::new());
+    for name in query.label_names()? {
+        names.push((name, query.label_values(name)?.len()));
     }
-    let distinct = |dictionaries: Vec<Arc<StringViewArray>>| match dictionaries.as_slice() {
-        [one] => one.len(),
-        several => several.iter().flat_map(|values| values.iter().flatten()).collect::<HashSet<&str>>().len(),
-    };
-    let mut names: Vec<(String, usize)> =
-        dictionaries.into_iter().map(|(name, dictionaries)| (name, distinct(dictionaries))).collect();
     names.sort_by(|(left, more), (right, most)| most.cmp(more).then_with(|| left.cmp(right)));
-    let rows = names.iter().take(MAX_ROWS).map(|(name, count)| vec![Some(name.clone()), Some(count.to_string())]);
+    let rows = names.iter().take(MAX_ROWS).map(|(name, count)| vec![Some((*name).to_owned()), Some(count.to_string())]);
     let header = ["label", "distinct values"].map(str::to_owned);
     Ok(html(title, &header, rows.collect(), names.len().saturating_sub(MAX_ROWS)))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chronoxide::{BlockWriter, WriteOptions};
+use chronoxide::{BlockWriter, ErrorKind, WriteOptions};
 use pyo3::exceptions::{PyFileExistsError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,7 +26,6 @@ use crate::labels::Labels;
 /// {'__name__': 'up', 'job': 'db'}
 #[pyclass(frozen, module = "chronoxide", name = "Writer")]
 pub(crate) struct PyWriter {
-    force: bool,
     /// `None` after the block was written.
     writer: Mutex<Option<BlockWriter>>,
 }
@@ -51,7 +50,7 @@ impl PyWriter {
             Some((start, end)) => options.time(start, end),
             None => options,
         };
-        Ok(Self { force, writer: Mutex::new(Some(BlockWriter::with_options(options))) })
+        Ok(Self { writer: Mutex::new(Some(BlockWriter::with_options(options))) })
     }
 
     /// Adds a series, and returns its number; that of the first time for a series that is there. Labels with an empty
@@ -67,14 +66,18 @@ impl PyWriter {
     }
 
     /// Writes the block to a file, whole or not at all. Returns a dict: its `path` and `id`, its size `nbytes`, and
-    /// `refs`, the ref of each series by its number. If the file exists, the writer keeps its series.
+    /// `refs`, the ref of each series by its number. After an error, the writer still has its series.
     fn finish<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-        if !self.force && path.symlink_metadata().is_ok() {
-            let message = format!("{}: already exists (force=True replaces it)", path.display());
-            return Err(PyFileExistsError::new_err(message));
-        }
-        let writer = self.lock().take().ok_or_else(finished)?;
-        let written = py.detach(|| writer.finish(&path)).map_err(Raise::raise)?;
+        let written = py.detach(|| {
+            // Held without Python's lock: who waits for this one may hold that.
+            let mut writer = self.lock();
+            let written = writer.as_ref().ok_or_else(finished)?.finish(&path).map_err(|error| match error.kind() {
+                ErrorKind::Exists => PyFileExistsError::new_err(format!("{error} (force=True replaces it)")),
+                _ => error.raise(),
+            })?;
+            *writer = None;
+            Ok::<_, PyErr>(written)
+        })?;
         let dict = PyDict::new(py);
         dict.set_item("path", &written.path)?;
         dict.set_item("id", written.block.to_string())?;

@@ -1,6 +1,5 @@
 //! [`SetQuery`]: queries of all blocks of a set.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -258,9 +257,8 @@ impl<'a> SetQuery<'a> {
         Ok(self.each_block(each)?.united(limit))
     }
 
-    /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each. Uses the
-    /// indexes that earlier queries made, and makes none: making one costs as much as many searches. The limits are not
-    /// checked.
+    /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each, as
+    /// [`IndexedBlock::find`](crate::IndexedBlock::find). The limits are not checked.
     ///
     /// # Errors
     /// [`FindError::DuplicateName`] if two labels have one name.
@@ -306,7 +304,11 @@ pub(super) fn check_text<'d, S: AsRef<[&'d [u8]]>>(symbols: S) -> Result<S, Sele
 impl<'d> Partial<Vec<(usize, Vec<&'d [u8]>)>> {
     /// Returns the distinct strings of all blocks, in order.
     fn united(self, limit: Option<usize>) -> Partial<Vec<&'d [u8]>> {
-        let all: BTreeSet<&[u8]> = self.found.into_iter().flat_map(|(_, strings)| strings).collect();
-        Partial { found: all.into_iter().take(limit.unwrap_or(usize::MAX)).collect(), failed: self.failed }
+        let mut found = self.found.into_iter().map(|(_, strings)| strings).collect::<Vec<_>>().concat();
+        // Those of one block are sorted already, which sorting notices.
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(limit.unwrap_or(usize::MAX));
+        Partial { found, failed: self.failed }
     }
 }

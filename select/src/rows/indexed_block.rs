@@ -1,5 +1,6 @@
 //! [`IndexedBlock`]: an open block and its index.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use chronoxide_format::SeriesRef;
@@ -32,7 +33,12 @@ pub struct IndexedBlock {
     block: Block,
     viewed: Arc<OnceLock<ViewedBlock>>,
     index: Arc<OnceLock<Index>>,
+    /// Number of searches without the index.
+    searches: Arc<AtomicU32>,
 }
+
+/// Searches after which the index is made: it costs about as much.
+const SEARCHES_WITHOUT_INDEX: u32 = 256;
 
 self_cell!(
     /// A block with its view, which borrows it.
@@ -49,7 +55,7 @@ impl IndexedBlock {
     /// Wraps a block. Costs nothing: the index is made by the first query.
     #[must_use]
     pub fn new(block: Block) -> Self {
-        Self { block, viewed: Arc::default(), index: Arc::default() }
+        Self { block, viewed: Arc::default(), index: Arc::default(), searches: Arc::default() }
     }
 
     /// Returns the block.
@@ -104,8 +110,8 @@ impl IndexedBlock {
         query(&searcher).map_err(|error| self.block.locate(error))
     }
 
-    /// Returns the series with exactly these labels, as [`Searcher::find`]. Uses the index if there is one, and makes
-    /// none: that costs as much as many searches.
+    /// Returns the series with exactly these labels, as [`Searcher::find`]. The index, if no query has made it, costs as
+    /// much as hundreds of searches, and is made after as many.
     ///
     /// # Errors
     /// As [`Searcher::find`], with the path of the block.
@@ -113,7 +119,9 @@ impl IndexedBlock {
         &self,
         labels: &[(N, V)],
     ) -> Result<Option<SeriesRef>, FileError<FindError>> {
-        let found = match self.index.get() {
+        let has_many = || self.searches.fetch_add(1, Ordering::Relaxed) >= SEARCHES_WITHOUT_INDEX;
+        let index = self.index.get().or_else(|| if has_many() { self.index().ok() } else { None });
+        let found = match index {
             Some(index) => Searcher::new(self.view(), index).find(labels),
             // Paths would take longer to make than a search.
             None => self.block.view().find(labels.iter().map(|(name, value)| (name, value))),

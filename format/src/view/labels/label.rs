@@ -44,13 +44,19 @@ impl<'data> From<Label<'data>> for (&'data [u8], &'data [u8]) {
 }
 
 /// A label as text of the block. [`Text`](super::Text) checks once that the block's symbols are UTF-8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(C)]
 pub struct TextLabel<'data> {
     /// Name of the label.
     pub name: &'data str,
     /// Value of the label.
     pub value: &'data str,
+}
+
+impl fmt::Debug for TextLabel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Label").field("name", &self.name).field("value", &self.value).finish()
+    }
 }
 
 impl<'data> From<TextLabel<'data>> for (&'data str, &'data str) {
