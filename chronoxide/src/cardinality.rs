@@ -83,7 +83,7 @@ fn tally<'b>(query: &Query<'b>, block: usize, matchers: &[Matcher]) -> Result<Ca
 impl<'b> SeriesRows<'b> {
     /// Counts the rest of the series. Equal strings of one block have one address.
     fn count_into(&mut self, counts: &mut Cardinality<'b>) -> Result<(), Error> {
-        let mut values: HashMap<[usize; 2], (Label<'b>, u64)> = HashMap::new();
+        let mut values: HashMap<[usize; 2], (Label<'b>, u64), foldhash::fast::RandomState> = HashMap::default();
         // Series of one keyset follow each other.
         let (mut names, mut same): (Vec<&'b str>, u64) = (Vec::new(), 0);
         while let Some(series) = self.next()? {
@@ -91,7 +91,8 @@ impl<'b> SeriesRows<'b> {
                 let place = [label.name, label.value].map(|text| text.as_ptr().addr());
                 values.entry(place).or_insert((label, 0)).1 += 1;
             }
-            if !series.labels().iter().map(|label| label.name).eq(names.iter().copied()) {
+            let is_same = |(label, name): (&Label<'_>, &&str)| std::ptr::eq(label.name, *name);
+            if names.len() != series.labels().len() || !series.labels().iter().zip(&names).all(is_same) {
                 counts.add_keyset(&names, same);
                 names.clear();
                 names.extend(series.labels().iter().map(|label| label.name));
