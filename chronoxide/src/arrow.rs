@@ -20,7 +20,7 @@ pub struct BatchOptions {
     strings: Strings,
     is_sorted: bool,
     batch_size: usize,
-    max_series: u64,
+    limit: u64,
 }
 
 impl Default for BatchOptions {
@@ -32,7 +32,7 @@ impl Default for BatchOptions {
             strings: Strings::Dictionary,
             is_sorted: false,
             batch_size: Self::DEFAULT_BATCH_SIZE,
-            max_series: u64::MAX,
+            limit: u64::MAX,
         }
     }
 }
@@ -85,9 +85,9 @@ impl BatchOptions {
         Self { batch_size, ..self }
     }
 
-    /// Ends after `max_series` series.
-    pub fn max_series(self, max_series: u64) -> Self {
-        Self { max_series, ..self }
+    /// Ends after `limit` series.
+    pub fn limit(self, limit: u64) -> Self {
+        Self { limit, ..self }
     }
 }
 
@@ -163,7 +163,7 @@ fn batches(tables: &[(BlockTable, &Refs)], options: &BatchOptions) -> Result<Bat
         let scan = scan.with_strings(options.strings).with_batch_size(options.batch_size);
         if options.is_sorted { scan.in_label_order() } else { scan }
     });
-    Ok(Batches(Guarded::new(ChainedBatches::new(schema, scans, options.max_series))))
+    Ok(Batches(Guarded::new(ChainedBatches::new(schema, scans, options.limit))))
 }
 
 impl BatchOptions {

@@ -381,8 +381,9 @@ impl From<BlockSet> for Blocks {
 }
 
 impl FromIterator<Self> for Blocks {
-    /// Unites blocks that were opened one by one, to be queried as one. Equal blocks are one.
-    /// [Refreshed](Blocks::refresh), they stay as they are.
+    /// Unites blocks that were opened one by one, to be queried as one. Equal blocks are one. A block of one folder
+    /// does not replace those of another: their series count once, and have an id in each.
+    /// [Refreshed](Blocks::refresh), they stay as they are: unite refreshed ones instead.
     fn from_iter<I: IntoIterator<Item = Self>>(opened: I) -> Self {
         let opened: Vec<Self> = opened.into_iter().collect();
         let options = opened.first().map(|first| first.options.clone()).unwrap_or_default();

@@ -15,7 +15,7 @@ pub struct Cardinality<'b> {
     pub series: u64,
     /// Sum of the number of labels over all series.
     pub labels: u64,
-    /// Number of series by value, by name of the label.
+    /// Number of series by value, by name of the label: those of `__name__` are the series of each metric.
     pub values: BTreeMap<&'b str, HashMap<&'b str, u64>>,
     /// Number of series by the names of all their labels.
     pub keysets: BTreeMap<Vec<&'b str>, u64>,

@@ -34,7 +34,8 @@ impl CompactOptions {
     /// Keeps only the series that this selector matches, or another one that is given so.
     ///
     /// # Errors
-    /// An error of kind `Usage` if the text is not a selector.
+    /// An error of kind `Usage` if the text is not a selector, or one that matches series without its labels, as `{}`
+    /// does: it may be a mistake.
     pub fn keep(mut self, selector: &str) -> Result<Self, Error> {
         self.keep.push(selector.parse()?);
         Ok(self)
@@ -43,7 +44,7 @@ impl CompactOptions {
     /// Drops the series that this selector matches.
     ///
     /// # Errors
-    /// An error of kind `Usage` if the text is not a selector.
+    /// As [`CompactOptions::keep`].
     pub fn drop(mut self, selector: &str) -> Result<Self, Error> {
         self.drop.push(selector.parse()?);
         Ok(self)
@@ -163,6 +164,11 @@ fn failure<E: std::error::Error + Send + Sync + 'static>(error: CompactionError<
         CompactError::Cancelled => ErrorKind::Cancelled,
         _ => ErrorKind::Usage,
     };
+    if let CompactError::Memory { needed, limit } = error {
+        // The text of the commands names an option.
+        let text = format!("the merge could need {needed} bytes or more, and the limit is {limit}: merge fewer blocks");
+        return Error::new(kind, text);
+    }
     let path = error.input().and_then(|input| inputs.get(input)).and_then(Block::path);
     match path {
         Some(path) => Error::new(kind, format!("{}: {}", path.display(), error.reason())).with_path(path),

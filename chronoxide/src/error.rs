@@ -13,10 +13,9 @@ use chronoxide_select::{BlockSetError, SelectError, SelectorError};
 /// The reason why a call failed: one type for the whole crate, of one word.
 ///
 /// Its text is complete: it has the path of the file, the place of the damage, and the reason that the system gave.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Error(Arc<Reason>);
 
-#[derive(Debug)]
 struct Reason {
     kind: ErrorKind,
     path: Option<PathBuf>,
@@ -111,6 +110,12 @@ impl Error {
     #[must_use]
     pub fn rule(&self) -> Option<&'static str> {
         self.0.block.as_ref().map(|error| error.rule().id())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error").field("kind", &self.kind()).field("text", &self.to_string()).finish()
     }
 }
 
@@ -240,7 +245,7 @@ impl From<BlockSetError> for Error {
 
 impl From<SelectorError> for Error {
     fn from(error: SelectorError) -> Self {
-        Self::new(ErrorKind::Usage, error)
+        Self::new(ErrorKind::Usage, format!("invalid selector: {error}"))
     }
 }
 
@@ -248,6 +253,8 @@ impl From<LabelError> for Error {
     fn from(error: LabelError) -> Self {
         let kind = match &error {
             LabelError::Full { .. } | LabelError::ArenaFull { .. } => ErrorKind::OutOfResources,
+            // Positions are those of sorted labels.
+            LabelError::DuplicateName { .. } => return Self::new(ErrorKind::Usage, "two labels have one name"),
             _ => ErrorKind::Usage,
         };
         Self::new(kind, error)

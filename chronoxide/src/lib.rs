@@ -54,6 +54,11 @@
 //! with 25 labels in some 300 ns in the order of refs, and in 4 to 6 us in the order of labels; counts and groups read
 //! no labels. Queries of several blocks run on all threads.
 //!
+//! All of this holds for one block. If several blocks have selected series, as consecutive windows do, rows, counts and
+//! groups join equal series first: 1 to 5 us per series and block. [`Query::distinct_series`] searches instead, and
+//! keeps nothing; sorted series cost some 5 us per series and block. [`compact`](crate#features) makes one block of
+//! several.
+//!
 //! # Errors
 //!
 //! There is one [`Error`], whose text is complete. Damaged files are found when they are read, by a checksum for each
@@ -90,7 +95,7 @@
 //! | `cardinality` | [`Cardinality`]: numbers of series by keyset, name and value |
 //! | `write` | [`BlockWriter`] |
 //! | `arrow`, `compact`, `remote` | what the features `arrow`, `compact` and `objects` add |
-//! | `error` | [`Error`] |
+//! | `error`, `damage` | [`Error`], and [`Damage`]: the errors of blocks that are left out |
 //!
 //! The crates `chronoxide-format`, `chronoxide-reader`, `chronoxide-select`, `chronoxide-labels` and others are its
 //! parts. They are published for tasks that this crate does not do, and change more often.
@@ -101,6 +106,7 @@ mod blocks;
 mod cardinality;
 #[cfg(feature = "compact")]
 mod compact;
+mod damage;
 mod distinct;
 mod error;
 mod groups;
@@ -121,6 +127,7 @@ pub use chronoxide_reader::{BlockId, Checks, TextLabel as Label};
 pub use chronoxide_select::Operator;
 #[cfg(feature = "compact")]
 pub use compact::{CompactOptions, Compacted, compact};
+pub use damage::Damage;
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, Groups};
 pub use query::Query;

@@ -1,6 +1,5 @@
 //! [`Query`]: selected series of all blocks, and what is asked about them.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -9,8 +8,8 @@ use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery,
 
 use crate::distinct::Distinct;
 use crate::groups::group;
-use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, note, sorted};
-use crate::{Blocks, Error, ErrorKind, Groups, Selector};
+use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, sorted};
+use crate::{Blocks, Damage, Error, ErrorKind, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
 ///
@@ -29,7 +28,7 @@ pub struct Query<'b> {
     timeout: Option<Duration>,
     max_strings: Option<usize>,
     cancelled: Option<&'b AtomicBool>,
-    damaged: Option<&'b Mutex<Vec<Error>>>,
+    damaged: Option<Damage>,
 }
 
 impl<'b> Query<'b> {
@@ -86,24 +85,24 @@ impl<'b> Query<'b> {
         Self { max_strings: Some(max), ..self }
     }
 
-    /// Leaves out blocks that are damaged where the query reads them, and adds their errors to `damaged`, one per
+    /// Leaves out blocks that are damaged where the query reads them, and adds their errors to `damage`, one per
     /// block: for results that may lack series. If [`SeriesRows`] meet damage, the series of the block that were not
     /// yet read are left out. Record batches leave out blocks whose damage is met before the first batch.
     ///
     /// ```
-    /// use std::sync::Mutex;
+    /// use chronoxide::{Blocks, Damage};
     ///
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
-    /// let (blocks, damaged) = (chronoxide::Blocks::open(path)?, Mutex::new(Vec::new()));
-    /// println!("{} series", blocks.query("up")?.skip_damaged(&damaged).count()?);
-    /// for warning in damaged.into_inner().expect("no thread panicked") {
+    /// let (blocks, damage) = (Blocks::open(path)?, Damage::new());
+    /// println!("{} series", blocks.query("up")?.skip_damaged(&damage).count()?);
+    /// for warning in damage.errors() {
     ///     eprintln!("series are missing: {warning}");
     /// }
     /// # Ok::<(), chronoxide::Error>(())
     /// ```
     #[must_use]
-    pub fn skip_damaged(self, damaged: &'b Mutex<Vec<Error>>) -> Self {
-        Self { damaged: Some(damaged), ..self }
+    pub fn skip_damaged(self, damage: &Damage) -> Self {
+        Self { damaged: Some(damage.clone()), ..self }
     }
 
     /// Fails if a result takes longer. Rows are a result: the time of the caller's loop over [`SeriesRows`] counts.
@@ -113,7 +112,8 @@ impl<'b> Query<'b> {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// Fails soon after another thread sets the flag, also while [`SeriesRows`] are read.
+    /// Fails soon after another thread sets the flag, also while [`SeriesRows`] are read. Record batches are ended by
+    /// dropping them.
     #[must_use]
     pub fn cancelled_by(self, flag: &'b AtomicBool) -> Self {
         Self { cancelled: Some(flag), ..self }
@@ -165,9 +165,9 @@ impl<'b> Query<'b> {
     /// Returns the first error of damaged blocks, unless they are skipped.
     fn accept(&self, failed: Vec<FileError<SelectError>>) -> Result<(), Error> {
         let mut failed = failed.into_iter().map(Error::from);
-        match self.damaged {
+        match &self.damaged {
             Some(damaged) => {
-                note(damaged, failed);
+                damaged.note(failed);
                 Ok(())
             }
             None => failed.next().map_or(Ok(()), Err),
@@ -176,9 +176,9 @@ impl<'b> Query<'b> {
 
     /// Notes the error of a damaged block that is left out, or returns it.
     pub(crate) fn leave_out(&self, error: Error) -> Result<(), Error> {
-        match self.damaged {
+        match &self.damaged {
             Some(damaged) if error.kind() == ErrorKind::Corrupt => {
-                note(damaged, [error]);
+                damaged.note([error]);
                 Ok(())
             }
             _ => Err(error),
@@ -207,7 +207,7 @@ impl<'b> Query<'b> {
             [only] => Source::Blocks(Runs::new([(only.block, only.series.ranges().collect())])),
             _ => Source::Joined(self.accepted(query.join(&selection)?)?.into_iter()),
         };
-        Ok(SeriesRows::new(self.blocks, source).within(limits, self.damaged))
+        Ok(SeriesRows::new(self.blocks, source).within(limits, self.damaged.clone()))
     }
 
     /// Returns the selected series in the order of their labels: of the first name, then the first value, then the
@@ -231,7 +231,7 @@ impl<'b> Query<'b> {
                 Err(error) => self.leave_out(error)?,
             }
         }
-        Ok(SeriesRows::new(self.blocks, Source::Sorted(Merge::new(blocks))).within(limits, self.damaged))
+        Ok(SeriesRows::new(self.blocks, Source::Sorted(Merge::new(blocks))).within(limits, self.damaged.clone()))
     }
 
     /// Returns the selected series in the order of blocks and refs, as [`Query::series`], but without memory per
@@ -243,7 +243,7 @@ impl<'b> Query<'b> {
     pub fn distinct_series(&self) -> Result<SeriesRows<'b>, Error> {
         let limits = self.limits();
         let distinct = Distinct::new(self, &self.selectors, limits, self.within(limits).positions());
-        Ok(SeriesRows::new(self.blocks, Source::Distinct(Box::new(distinct))).within(limits, self.damaged))
+        Ok(SeriesRows::new(self.blocks, Source::Distinct(Box::new(distinct))).within(limits, self.damaged.clone()))
     }
 
     /// Returns true if a block has a series with exactly these labels, whatever the selectors. Labels may come in any
@@ -252,10 +252,12 @@ impl<'b> Query<'b> {
     /// # Errors
     /// As [`Blocks::find`], unless damaged blocks are [skipped](Self::skip_damaged).
     pub fn has<N: AsRef<str>, V: AsRef<str>>(&self, labels: impl IntoIterator<Item = (N, V)>) -> Result<bool, Error> {
+        let limits = self.limits();
+        limits.check()?;
         let labels: Vec<(N, V)> = labels.into_iter().collect();
         let labels = sorted(&labels)?;
         // Blocks that follow each other in time have most of their series in common.
-        for position in self.within(Limits::default()).positions().into_iter().rev() {
+        for position in self.within(limits).positions().into_iter().rev() {
             let Some(block) = self.blocks.set.blocks().get(position) else { continue };
             match block.open().has(&labels).map_err(Error::from) {
                 Ok(false) => {}

@@ -1,6 +1,7 @@
 //! [`Selector`]: which series a query is about.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::str::FromStr;
 
 use chronoxide_select::{Matcher, Operator, Patterns};
@@ -53,13 +54,23 @@ impl Selector {
     }
 }
 
+impl fmt::Display for Selector {
+    /// Writes a selector that parses to this one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (number, matcher) in self.0.iter().enumerate() {
+            write!(f, "{}{matcher}", if number > 0 { "," } else { "" })?;
+        }
+        f.write_str("}")
+    }
+}
+
 impl FromStr for Selector {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let parsed = chronoxide_select::Selector::parse_any(text);
-        let parsed = parsed.map_err(|error| Error::new(ErrorKind::Usage, format!("invalid selector: {error}")))?;
-        Ok(Self::from(&parsed))
+        Ok(Self::from(&parsed?))
     }
 }
 
@@ -67,6 +78,14 @@ impl TryFrom<&str> for Selector {
     type Error = Error;
 
     fn try_from(text: &str) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl TryFrom<String> for Selector {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
         text.parse()
     }
 }

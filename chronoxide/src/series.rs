@@ -5,14 +5,13 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::vec;
 
 use chronoxide_reader::{BlockId, FileError, SeriesRef, TextResolver};
 use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence};
 
 use crate::distinct::Distinct;
-use crate::{Blocks, Error, ErrorKind, Label};
+use crate::{Blocks, Damage, Error, ErrorKind, Label};
 
 /// Steps between two looks at the limits.
 const STEPS_PER_CHECK: u32 = 256;
@@ -170,7 +169,7 @@ pub struct SeriesRows<'b> {
     source: Source<'b>,
     limits: Limits<'b>,
     /// Errors of blocks that are left out, if damaged ones are.
-    damaged: Option<&'b Mutex<Vec<Error>>>,
+    damaged: Option<Damage>,
     /// Number of steps.
     steps: u32,
     reader: LabelReader<'b>,
@@ -220,17 +219,24 @@ impl<'b> SeriesRows<'b> {
         Self { source, limits, damaged: None, steps: 0, reader, merged: Vec::new(), occurrences: Vec::new() }
     }
 
+    /// Leaves out the rest of a block where damage is met, and adds the error to `damage`: as
+    /// [`Query::skip_damaged`](crate::Query::skip_damaged) does for the rows of a query.
+    #[must_use]
+    pub fn skip_damaged(self, damage: &Damage) -> Self {
+        Self { damaged: Some(damage.clone()), ..self }
+    }
+
     /// Sets the limits of reading, and the list of the errors of damaged blocks if these are left out.
-    pub(crate) fn within(self, limits: Limits<'b>, damaged: Option<&'b Mutex<Vec<Error>>>) -> Self {
+    pub(crate) fn within(self, limits: Limits<'b>, damaged: Option<Damage>) -> Self {
         Self { limits, damaged, ..self }
     }
 
     /// Reads the next series, or returns `None` after the last. Allocates nothing once it has met the longest one.
     ///
     /// # Errors
-    /// An error of kind `Corrupt` if the block is damaged where the series is, unless damaged blocks are
-    /// [skipped](crate::Query::skip_damaged): later calls read the next series. Errors of the time limit and of
-    /// cancellation, which end the rows.
+    /// An error of kind `Corrupt` if the block is damaged where the series is: the next call reads the next series.
+    /// None if damaged blocks are [skipped](crate::Query::skip_damaged): the rest of the block is left out then. Errors
+    /// of the time limit and of cancellation, which end the rows.
     #[expect(clippy::should_implement_trait, reason = "a series borrows the memory that all of them share")]
     pub fn next(&mut self) -> Result<Option<Series<'_, 'b>>, Error> {
         while self.step()? {
@@ -284,8 +290,8 @@ impl<'b> SeriesRows<'b> {
             match distinct.is_known(current.resolver.last()) {
                 Ok(is_known) => return Ok(is_known),
                 Err((error, block)) => {
-                    let Some(damaged) = self.damaged else { return Err(error) };
-                    note(damaged, [error]);
+                    let Some(damaged) = &self.damaged else { return Err(error) };
+                    damaged.note([error]);
                     distinct.leave_out(block);
                 }
             }
@@ -308,8 +314,8 @@ impl<'b> SeriesRows<'b> {
 
     /// Leaves out the rest of a damaged block, if that was asked for, and else returns the error.
     fn leave_out(&mut self, block: usize, error: Error) -> Result<(), Error> {
-        let Some(damaged) = self.damaged else { return Err(error) };
-        note(damaged, [error]);
+        let Some(damaged) = &self.damaged else { return Err(error) };
+        damaged.note([error]);
         match &mut self.source {
             Source::Blocks(runs) => runs.leave_out(block),
             Source::Distinct(distinct) => distinct.leave_out(block),
@@ -339,9 +345,9 @@ impl<'b> SeriesRows<'b> {
                         self.occurrences.extend(found);
                         break;
                     }
-                    Err((error, block)) => match (error.kind(), self.damaged) {
+                    Err((error, block)) => match (error.kind(), &self.damaged) {
                         (ErrorKind::Corrupt, Some(damaged)) => {
-                            note(damaged, [error]);
+                            damaged.note([error]);
                             distinct.leave_out(block);
                         }
                         (ErrorKind::Corrupt, None) => return Err(error),
@@ -351,9 +357,9 @@ impl<'b> SeriesRows<'b> {
             },
             Source::Sorted(merge) => {
                 while let Err((error, block)) = merge.next(&mut self.merged, &mut self.occurrences) {
-                    match (error.kind(), self.damaged) {
+                    match (error.kind(), &self.damaged) {
                         (ErrorKind::Corrupt, Some(damaged)) => {
-                            note(damaged, [error]);
+                            damaged.note([error]);
                             merge.unread.retain(|other| other.next.block != block);
                         }
                         (ErrorKind::Corrupt, None) => return Err(error),
@@ -369,20 +375,6 @@ impl<'b> SeriesRows<'b> {
     fn end(&mut self, error: Error) -> Error {
         (self.source, self.limits) = (Source::Blocks(Runs::default()), Limits::default());
         error
-    }
-}
-
-/// Adds the errors of damaged blocks to a list, one per block.
-pub(crate) fn note(damaged: &Mutex<Vec<Error>>, errors: impl IntoIterator<Item = Error>) {
-    let mut damaged = damaged.lock().unwrap_or_else(PoisonError::into_inner);
-    for error in errors {
-        let is_same = |known: &Error| match (known.path(), error.path()) {
-            (None, None) => known.to_string() == error.to_string(),
-            (known, path) => known == path,
-        };
-        if !damaged.iter().any(is_same) {
-            damaged.push(error);
-        }
     }
 }
 

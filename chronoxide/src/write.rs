@@ -139,7 +139,8 @@ impl BlockWriter {
     /// Labels with an empty value are left out, as in Prometheus. Costs some 100 ns per label.
     ///
     /// # Errors
-    /// An error of kind `Usage` if there are no labels or two of one name, or a name or a value is too long, and of
+    /// An error of kind `Usage` if there are no labels or two of one name, or a name or a value has more than
+    /// 65,535 bytes, and of
     /// kind `OutOfResources` after four billion series.
     pub fn insert<N: AsRef<str>, V: AsRef<str>>(
         &mut self,

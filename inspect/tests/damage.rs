@@ -1,9 +1,8 @@
 //! Queries of blocks that are damaged beneath right checksums.
 
 use std::path::Path;
-use std::sync::Mutex;
 
-use chronoxide::{BlockId, Blocks, Error, ErrorKind};
+use chronoxide::{BlockId, Blocks, Damage, Error, ErrorKind};
 use chronoxide_format::layout::SectionKind;
 use chronoxide_inspect::query::{Cardinality, Difference};
 use chronoxide_reader::{Block, Checks};
@@ -13,7 +12,7 @@ use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::sweep;
 
 /// Runs all queries of the commands.
-fn ask(both: &Blocks, [damaged, sound]: [&Blocks; 2], selector: &str, errors: &Mutex<Vec<Error>>) -> Result<(), Error> {
+fn ask(both: &Blocks, [damaged, sound]: [&Blocks; 2], selector: &str, errors: &Damage) -> Result<(), Error> {
     let query = both.query(selector)?.skip_damaged(errors).max_strings(3);
     query.label_names()?;
     query.label_values("pod")?;
@@ -47,10 +46,10 @@ fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
                 let both: Blocks = [damaged.clone(), sound.clone()].into_iter().collect();
                 assert_eq!(both.len(), 2);
                 for selector in ["{}", r#"{pod=~".+-1"}"#] {
-                    let errors = Mutex::new(Vec::new());
+                    let errors = Damage::new();
                     let case = format!("{}: bit {bit} of {}", golden.name, kind.name());
                     ask(&both, [&damaged, &sound], selector, &errors).unwrap_or_else(|error| panic!("{case}: {error}"));
-                    match &*errors.into_inner().unwrap() {
+                    match &*errors.errors() {
                         [] => answered += 1,
                         [error] => {
                             assert_eq!(error.kind(), ErrorKind::Corrupt, "{case}: {error}");

@@ -26,9 +26,8 @@ pub enum SelectError {
     },
     /// The refs of the selected series take more memory than the limit allows.
     #[error(
-        "the selected series take more than the memory limit of {} MiB: add a matcher, ask for fewer series, or raise \
-         the limit (max_memory)",
-        limit >> 20
+        "the selected series take more than the memory limit of {limit} bytes: add a matcher, ask for fewer series, or \
+         raise the limit (max_memory)"
     )]
     MemoryLimit {
         /// Maximum memory in bytes.

@@ -63,7 +63,7 @@ fn columns_order_and_number_are_those_of_the_options() -> TestResult {
     let block = chronoxide::Blocks::open(&fixture.paths[0])?;
     let query = block.query("{}")?;
     let pods = BatchOptions::new().labels(["pod", "none"]).without_dictionaries(true);
-    let found = rows(query.batches(&pods.clone().sorted(true).max_series(3))?)?;
+    let found = rows(query.batches(&pods.clone().sorted(true).limit(3))?)?;
     // In the order of labels, all series of one name that have the label `größe` come first, by namespace and pod.
     let pod = |number: u32| Labelset::from([("pod".to_owned(), format!("web-{number}"))]);
     assert_eq!(found, [0, 6, 4].map(pod));

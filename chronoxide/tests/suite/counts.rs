@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
-use std::sync::Mutex;
 
-use chronoxide::{Blocks, ErrorKind, OpenOptions, Query};
+use chronoxide::{Blocks, Damage, ErrorKind, OpenOptions, Query};
 
 use super::{Fixture, Labelset, TestResult};
 
@@ -74,7 +73,7 @@ fn damage_ends_the_series_of_its_block() -> TestResult {
     std::fs::write(&fixture.paths[0], bytes)?;
     let options = OpenOptions::new().checks(chronoxide::Checks::Never);
     let blocks = options.open(fixture.folder.path())?;
-    let errors = Mutex::new(Vec::new());
+    let errors = Damage::new();
     let query = blocks.query("{}")?;
     let mut rows = query.distinct_series()?;
     let strict = loop {
@@ -88,7 +87,7 @@ fn damage_ends_the_series_of_its_block() -> TestResult {
     let tolerant = query.skip_damaged(&errors);
     let second: BTreeSet<Labelset> = super::labelsets(5, 15).into_iter().collect();
     check(&tolerant, &second)?;
-    let errors = errors.into_inner()?;
+    let errors = errors.errors();
     assert_eq!(errors.iter().map(chronoxide::Error::path).collect::<Vec<_>>(), [Some(fixture.paths[0].as_path())]);
     Ok(())
 }

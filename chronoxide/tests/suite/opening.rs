@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
 
-use chronoxide::{Blocks, ErrorKind, OpenOptions, WriteOptions};
+use chronoxide::{Blocks, Damage, Error, ErrorKind, OpenOptions, Query, WriteOptions};
 use chronoxide_reader::SectionKind;
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
@@ -53,7 +52,7 @@ fn damaged_blocks_are_left_out_if_that_is_asked_for() -> TestResult {
     damage(&fixture)?;
     let blocks = fixture.blocks()?;
     assert_eq!(blocks.len(), 2);
-    let damaged = Mutex::new(Vec::new());
+    let damaged = Damage::new();
     let query = blocks.query(r#"{pod=~"web-.*[05]"}"#)?;
     assert_eq!(query.count().map_err(|error| error.kind()), Err(ErrorKind::Corrupt));
     let query = query.skip_damaged(&damaged);
@@ -68,9 +67,74 @@ fn damaged_blocks_are_left_out_if_that_is_asked_for() -> TestResult {
         }
         assert_eq!(count, 4);
     }
-    let damaged = damaged.into_inner()?;
+    let damaged = damaged.errors();
     let [error] = &damaged[..] else { panic!("one per block: {damaged:?}") };
     assert_eq!(error.path(), Some(&*fixture.paths[0]));
+    Ok(())
+}
+
+/// Results borrow the blocks only: a list of damage may be local.
+fn names(blocks: &Blocks) -> Result<(Vec<&str>, Vec<Error>), Error> {
+    let damage = Damage::new();
+    let names = blocks.query("{}")?.skip_damaged(&damage).label_names()?;
+    Ok((names, damage.take()))
+}
+
+#[test]
+fn a_kept_selection_is_read_beside_damage() -> TestResult {
+    let fixture = Fixture::new()?;
+    damage(&fixture)?;
+    let (blocks, damage) = (fixture.blocks()?, Damage::new());
+    assert!(names(&blocks)?.0.contains(&"pod"));
+    let selection = blocks.query("{}")?.skip_damaged(&damage).select()?;
+    let mut strict = selection.series();
+    let error = loop {
+        match strict.next() {
+            Ok(series) => assert!(series.is_some(), "a block is damaged"),
+            Err(error) => break error,
+        }
+    };
+    let mut rows = selection.series().skip_damaged(&damage);
+    let mut count = 0;
+    while rows.next()?.is_some() {
+        count += 1;
+    }
+    assert!(count >= 20, "those of the sound block: {count}");
+    let errors = damage.errors();
+    assert_eq!((errors.len(), errors[0].path(), errors[0].to_string()), (1, error.path(), error.to_string()));
+    assert!(format!("{error:?}").starts_with("Error { kind: Corrupt, text: \""), "{error:?}");
+    Ok(())
+}
+
+#[test]
+fn limits_of_time_hold_for_short_queries() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let late = || blocks.query("{}").map(|query| query.timeout(std::time::Duration::ZERO));
+    let kinds = [
+        late()?.label_names().err(),
+        late()?.label_values("pod").err(),
+        late()?.has([("pod", "web-1")]).err(),
+        late()?.cardinality().err(),
+    ];
+    assert!(
+        kinds.iter().flatten().all(|error| error.kind() == ErrorKind::Timeout) && kinds.iter().all(Option::is_some)
+    );
+    Ok(())
+}
+
+#[test]
+fn the_text_of_a_selector_parses_to_it() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let count = |query: Query<'_>| query.count();
+    for text in ["{}", "up", r#"{"größe"="klein",pod!~"web-.*[13]"}"#, r#"{pod=~"web-(1|\"2)",namespace!=""}"#] {
+        let parsed: chronoxide::Selector = text.parse()?;
+        let shown = parsed.to_string();
+        assert_eq!(count(blocks.query(&parsed)?)?, count(blocks.query(shown.clone())?)?, "{shown}");
+        assert_eq!(shown.parse::<chronoxide::Selector>()?.to_string(), shown);
+    }
+    assert_eq!("up".parse::<chronoxide::Selector>()?.to_string(), r#"{__name__="up"}"#);
     Ok(())
 }
 
@@ -78,7 +142,7 @@ fn damaged_blocks_are_left_out_if_that_is_asked_for() -> TestResult {
 fn a_damaged_block_adds_no_empty_groups() -> TestResult {
     let fixture = Fixture::new()?;
     damage(&fixture)?;
-    let (blocks, damaged) = (fixture.blocks()?, Mutex::new(Vec::new()));
+    let (blocks, damaged) = (fixture.blocks()?, Damage::new());
     let query = blocks.query("{}")?.skip_damaged(&damaged);
     for groups in [query.group_by(&["namespace", "__name__"])?, query.group_by(&["pod"])?, query.group_without(&[])?] {
         assert!(groups.iter().all(|group| group.series > 0), "{groups:?}");
@@ -94,7 +158,7 @@ fn text_that_is_none_is_damage_of_its_block() -> TestResult {
     let at = symbols.windows(5).rposition(|window| window == b"web-9").expect("a pod's name");
     symbols[at] = 0xff;
     fs::write(&fixture.paths[0], editor.close())?;
-    let (blocks, damaged) = (fixture.blocks()?, Mutex::new(Vec::new()));
+    let (blocks, damaged) = (fixture.blocks()?, Damage::new());
     let query = blocks.query("up")?;
     for strict in [query.label_values("pod").err(), query.group_by(&["pod"]).err()] {
         let error = strict.expect("a value is not text");
@@ -103,7 +167,7 @@ fn text_that_is_none_is_damage_of_its_block() -> TestResult {
     }
     let tolerant = query.skip_damaged(&damaged);
     assert_eq!((tolerant.label_values("pod")?.len(), tolerant.group_by(&["pod"])?.len()), (10, 10));
-    assert_eq!(damaged.into_inner()?.len(), 1);
+    assert_eq!(damaged.len(), 1);
     Ok(())
 }
 
@@ -135,7 +199,7 @@ fn rows_leave_out_the_rest_of_a_damaged_block() -> TestResult {
     let fixture = Fixture::new()?;
     damage(&fixture)?;
     for path in [fixture.folder.path(), &*fixture.paths[0]] {
-        let (blocks, damaged) = (Blocks::open(path)?, Mutex::new(Vec::new()));
+        let (blocks, damaged) = (Blocks::open(path)?, Damage::new());
         let query = blocks.query("{}")?;
         let tolerant = query.clone().skip_damaged(&damaged);
         for mut rows in [tolerant.series()?, tolerant.sorted_series()?] {
@@ -148,7 +212,7 @@ fn rows_leave_out_the_rest_of_a_damaged_block() -> TestResult {
             assert!(path.is_file() || found.len() >= 20, "those of the sound block: {}", found.len());
             assert!(found.len() < 6000);
         }
-        assert_eq!(damaged.into_inner()?.len(), 1, "one per block");
+        assert_eq!(damaged.len(), 1, "one per block");
         // Without the list, the damage is an error of the query or of a row.
         let strict = || query.series()?.next().map(drop);
         assert_eq!(strict().map_err(|error| error.kind()), Err(ErrorKind::Corrupt));

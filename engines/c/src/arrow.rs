@@ -86,5 +86,5 @@ unsafe fn batch_options(options: Option<&CxArrowOptions>) -> Result<BatchOptions
     if wanted.batch_size > 0 {
         options = options.batch_size(wanted.batch_size);
     }
-    Ok(if wanted.max_series > 0 { options.max_series(wanted.max_series) } else { options })
+    Ok(if wanted.max_series > 0 { options.limit(wanted.max_series) } else { options })
 }

@@ -2,11 +2,11 @@
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use blocks::{Blocks, Error, Query, Selector};
+use blocks::{Blocks, Damage, Query, Selector};
 
 use crate::blocks::{CxBlocks, CxTimeRange};
 use crate::error::{CxError, Failure, guard, guard_value};
@@ -75,13 +75,13 @@ pub(crate) struct Asked {
     blocks: Blocks,
     /// Shared: what outlives a call must not borrow it.
     flag: Option<Arc<AtomicBool>>,
-    damaged: Mutex<Vec<Error>>,
+    damaged: Damage,
 }
 
 impl Asked {
     pub(crate) fn new(blocks: Option<&CxBlocks>, query: Option<&CxQuery<'_>>) -> Result<Self, Failure> {
         let flag = query.and_then(|query| query.cancel).map(|cancel| Arc::clone(&cancel.flag));
-        Ok(Self { blocks: required(blocks, "blocks")?.blocks.clone(), flag, damaged: Mutex::default() })
+        Ok(Self { blocks: required(blocks, "blocks")?.blocks.clone(), flag, damaged: Damage::new() })
     }
 
     /// Answers the query of the caller, or one of all series, and passes on the errors of damaged blocks that are
@@ -127,7 +127,7 @@ impl Asked {
 
     /// Passes on the errors of damaged blocks that were skipped.
     pub(crate) fn report_to(&self, damaged: &CxFailures) {
-        damaged.extend(self.damaged.lock().unwrap_or_else(PoisonError::into_inner).drain(..).map(Failure::from));
+        damaged.extend(self.damaged.take().into_iter().map(Failure::from));
     }
 }
 

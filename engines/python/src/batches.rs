@@ -82,7 +82,7 @@ impl PyBatches {
             .sorted(shape.in_label_order)
             .batch_size(shape.batch_size);
         if let Some(limit) = shape.limit {
-            options = options.max_series(limit);
+            options = options.limit(limit);
         }
         if let Some(labels) = &shape.labels {
             let known = blocks.query("{}").and_then(|query| query.label_names()).map_err(Raise::raise)?;

@@ -120,6 +120,7 @@ impl<'a> SetQuery<'a> {
         query: impl Fn(&Searcher<'_, 'a>) -> Result<T, SelectError> + Sync,
     ) -> Result<Partial<Vec<(usize, T)>>, SelectError> {
         let ask = |(position, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
+            self.limits.check()?;
             match block.open().search(self.limits.without_max_series(), &query) {
                 Ok(found) => Ok(Ok((position, found))),
                 Err(error) => damage(error).map(Err),
@@ -305,7 +306,7 @@ impl<'d> Partial<Vec<(usize, Vec<&'d [u8]>)>> {
     /// Returns the distinct strings of all blocks, in order.
     fn united(self, limit: Option<usize>) -> Partial<Vec<&'d [u8]>> {
         let mut found = self.found.into_iter().map(|(_, strings)| strings).collect::<Vec<_>>().concat();
-        // Those of one block are sorted already, which sorting notices.
+        // Strings of one block are sorted already, which sorting notices.
         found.sort_unstable();
         found.dedup();
         found.truncate(limit.unwrap_or(usize::MAX));

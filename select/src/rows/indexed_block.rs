@@ -110,8 +110,8 @@ impl IndexedBlock {
         query(&searcher).map_err(|error| self.block.locate(error))
     }
 
-    /// Returns the series with exactly these labels, as [`Searcher::find`]. The index, if no query has made it, costs as
-    /// much as hundreds of searches, and is made after as many.
+    /// Returns the series with exactly these labels, as [`Searcher::find`]. The index, if no query has made it, costs
+    /// as much as hundreds of searches, and is made after as many.
     ///
     /// # Errors
     /// As [`Searcher::find`], with the path of the block.

@@ -3,9 +3,8 @@
 use std::cell::{Cell, OnceCell};
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use chronoxide::{Blocks, Query};
+use chronoxide::{Blocks, Damage, Query};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::report::{self, Input};
 use chronoxide_reader::{Block, Checks, Entry, Folder, FolderError, OpenError};
@@ -25,7 +24,7 @@ pub(super) struct Inputs {
     /// The blocks, ready for queries.
     queried: OnceCell<Blocks>,
     /// Damage that queries met.
-    damaged: Mutex<Vec<chronoxide::Error>>,
+    damaged: Damage,
     /// Files of folders that cannot be read.
     unreadable: Vec<PathBuf>,
     /// True if a folder has blocks that were replaced by a compaction.
@@ -282,7 +281,7 @@ pub(super) struct Queries<'a> {
 impl Queries<'_> {
     /// Returns true if no block could be read, because of errors.
     pub(super) fn has_failed(&self) -> bool {
-        let damaged = self.inputs.damaged.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let damaged = self.inputs.damaged.len();
         (damaged > 0 || self.inputs.exit.get() != Exit::Ok) && damaged >= self.query.blocks().len()
     }
 
@@ -304,8 +303,8 @@ impl Queries<'_> {
     /// Reports the damage that queries met. Returns the worst exit code of all errors.
     pub(super) fn finish(self) -> Exit {
         let has_failed = self.has_failed();
-        for damage in &*self.inputs.damaged.lock().unwrap_or_else(PoisonError::into_inner) {
-            self.inputs.report(damage.exit(), damage);
+        for damage in self.inputs.damaged.errors() {
+            self.inputs.report(damage.exit(), &damage);
         }
         self.inputs.tell_scrolled(has_failed);
         self.inputs.exit.get()

@@ -81,7 +81,7 @@ async fn a_statement_sets_the_memory_of_a_selection() {
     let found = rows(&context, "SELECT pod FROM enough WHERE job = 'db'").await;
     assert_eq!(found, Ok(vec![vec!["NULL".to_owned()], vec!["db-1".to_owned()]]));
     let message = rows(&context, "SELECT pod FROM little WHERE job = 'db'").await.expect_err("a limit");
-    assert!(message.contains("memory limit of 0 MiB"), "{message}");
+    assert!(message.contains("memory limit of 7 bytes"), "{message}");
 }
 
 #[tokio::test]
