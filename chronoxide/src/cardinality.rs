@@ -58,7 +58,8 @@ fn tally<'b>(query: &Query<'b>, block: usize, matchers: &[Matcher]) -> Result<Ca
     let blocks: &'b Blocks = query.blocks;
     let mut counted = Cardinality::default();
     let Some(opened) = blocks.set.blocks().get(block) else { return Ok(counted) };
-    let found = opened.open().search(query.limits(), |searcher| {
+    let limits = query.limits();
+    let found = opened.open().search(limits, |searcher| {
         let (view, tally) = (opened.open().view(), searcher.tally(matchers)?);
         let text = view.text()?;
         let name = |key: KeyId| text.symbol(view.key_symbol(key)?);
@@ -72,6 +73,7 @@ fn tally<'b>(query: &Query<'b>, block: usize, matchers: &[Matcher]) -> Result<Ca
             let Some(keyset) = view.keyset(number)? else { continue };
             let names = keyset.keys()?.map(|key| name(key?)).collect::<Result<Vec<_>, _>>()?;
             counted.series += count;
+            limits.check_series(counted.series)?;
             counted.labels += count * names.len() as u64;
             *counted.keysets.entry(names).or_default() += count;
         }

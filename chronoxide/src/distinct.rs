@@ -18,6 +18,8 @@ pub(crate) struct Distinct<'b> {
     /// Positions of the blocks before the current one, without damaged ones.
     earlier: Vec<usize>,
     current: Option<Current<'b>>,
+    /// Number of series so far, of all blocks.
+    found: u64,
     labels: Vec<(&'b str, &'b str)>,
 }
 
@@ -39,6 +41,7 @@ impl<'b> Distinct<'b> {
             left: positions.into_iter(),
             earlier: Vec::new(),
             current: None,
+            found: 0,
             labels: Vec::new(),
         }
     }
@@ -52,6 +55,8 @@ impl<'b> Distinct<'b> {
                 continue;
             };
             if let Some(series) = current.run.next() {
+                self.found += 1;
+                self.limits.check_series(self.found).map_err(|error| (error.into(), current.block))?;
                 return Ok(Some(Occurrence { block: current.block, series: SeriesRef(series) }));
             }
             if let Some(run) = current.page.next() {
@@ -75,7 +80,7 @@ impl<'b> Distinct<'b> {
 
     fn begin(&self, block: usize) -> Result<Option<Current<'b>>, Error> {
         let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(None) };
-        let searcher = opened.open().searcher(self.limits)?;
+        let searcher = opened.open().searcher(self.limits.without_max_series())?;
         let alternatives: Vec<&[Matcher]> = self.selectors.iter().map(Selector::matchers).collect();
         let pages = searcher.pages(alternatives).map_err(|error| self.blocks.locate(block, error))?;
         Ok(Some(Current { block, searcher, pages, page: Vec::new().into_iter(), run: 0..0 }))

@@ -67,7 +67,8 @@ impl<'a> Limits<'a> {
     }
 
     /// Returns the limits without that of the number of series.
-    pub(crate) fn without_max_series(self) -> Self {
+    #[must_use]
+    pub fn without_max_series(self) -> Self {
         Self { max_series: None, ..self }
     }
 
@@ -118,8 +119,11 @@ impl<'a> Limits<'a> {
     }
 
     /// Checks a number of selected series.
+    ///
+    /// # Errors
+    /// [`SelectError::TooManySeries`].
     #[inline]
-    pub(crate) fn check_series(&self, count: u64) -> Result<(), SelectError> {
+    pub fn check_series(&self, count: u64) -> Result<(), SelectError> {
         match self.max_series {
             Some(limit) if count > limit => Err(SelectError::TooManySeries { limit }),
             _ => Ok(()),

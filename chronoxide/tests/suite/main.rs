@@ -217,6 +217,20 @@ fn limits_are_those_of_each_call() -> TestResult {
     let query = blocks.query("up")?;
     assert_eq!(kind(query.clone().max_series(19)), Err(ErrorKind::TooManySeries));
     assert_eq!(kind(query.clone().max_series(20)), Ok(15));
+    for max in [19, 20] {
+        let limited = query.clone().max_series(max);
+        let cardinality = limited.cardinality().map(|found| found.series);
+        let mut rows = limited.distinct_series()?;
+        let read = std::iter::from_fn(|| rows.next_ids().map(|ids| ids.map(|_| ())).transpose()).collect::<Vec<_>>();
+        let read = read.into_iter().collect::<Result<Vec<()>, _>>().map(|rows| rows.len() as u64);
+        for found in [cardinality, read] {
+            let expected = if max < 20 { Err(ErrorKind::TooManySeries) } else { Ok(15) };
+            assert_eq!(found.map_err(|error| error.kind()), expected);
+        }
+    }
+    let one = Blocks::open(&fixture.paths[0])?;
+    let error = one.query("{}")?.max_series(19).cardinality().expect_err("20 series");
+    assert_eq!(error.kind(), ErrorKind::TooManySeries);
     assert_eq!(kind(query.clone().max_memory(1)), Err(ErrorKind::OutOfResources));
     assert_eq!(kind(query.clone().timeout(Duration::ZERO)), Err(ErrorKind::Timeout));
     let flag = AtomicBool::new(true);
@@ -309,7 +323,7 @@ fn a_refreshed_snapshot_has_the_blocks_of_now() -> TestResult {
         let all = before.query("{}")?.count()?;
         compact(&fixture.paths, folder.join("all.cx"), &CompactOptions::new())?;
         let after = before.refresh()?;
-        assert_eq!((before.len(), after.len()), (2, 1));
+        assert_eq!((before.len(), after.len(), before.replaced(), after.replaced()), (2, 1, 0, 2));
         assert_eq!((before.query("{}")?.count()?, after.query("{}")?.count()?), (all, all));
         std::fs::remove_file(folder.join("all.cx"))?;
         let back = after.refresh()?;
