@@ -1,6 +1,7 @@
 //! [`Error`]: why a call failed.
 
 use std::error::Error as StdError;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
@@ -120,8 +121,12 @@ impl fmt::Debug for Error {
 }
 
 impl fmt::Display for Error {
+    /// Writes one line: paths may have characters that end it or steer a terminal, which are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&full_text(&*self.0.cause))
+        for char in full_text(&*self.0.cause).chars() {
+            if char.is_control() { write!(f, "{}", char.escape_default())? } else { f.write_char(char)? }
+        }
+        Ok(())
     }
 }
 

@@ -91,6 +91,7 @@
 //! | `selector` | [`Selector`]: matchers that are parsed once |
 //! | `series` | [`SeriesRows`], [`Series`], [`SeriesId`], [`LabelReader`] |
 //! | `distinct` | series of several blocks, each once |
+//! | `label` | [`AsLabel`]: labels that a caller gives |
 //! | `groups` | [`Group`]: numbers of series by label |
 //! | `cardinality` | [`Cardinality`]: numbers of series by keyset, name and value |
 //! | `write` | [`BlockWriter`] |
@@ -110,6 +111,7 @@ mod damage;
 mod distinct;
 mod error;
 mod groups;
+mod label;
 mod query;
 #[cfg(feature = "objects")]
 mod remote;
@@ -130,6 +132,7 @@ pub use compact::{CompactOptions, Compacted, compact};
 pub use damage::Damage;
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, Groups};
+pub use label::AsLabel;
 pub use query::Query;
 pub use selection::Selection;
 pub use selector::Selector;

@@ -9,7 +9,7 @@ use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery,
 use crate::distinct::Distinct;
 use crate::groups::group;
 use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, sorted};
-use crate::{Blocks, Damage, Error, ErrorKind, Groups, Selector};
+use crate::{AsLabel, Blocks, Damage, Error, ErrorKind, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
 ///
@@ -251,10 +251,10 @@ impl<'b> Query<'b> {
     ///
     /// # Errors
     /// As [`Blocks::find`], unless damaged blocks are [skipped](Self::skip_damaged).
-    pub fn has<N: AsRef<str>, V: AsRef<str>>(&self, labels: impl IntoIterator<Item = (N, V)>) -> Result<bool, Error> {
+    pub fn has(&self, labels: impl IntoIterator<Item: AsLabel>) -> Result<bool, Error> {
         let limits = self.limits();
         limits.check()?;
-        let labels: Vec<(N, V)> = labels.into_iter().collect();
+        let labels: Vec<_> = labels.into_iter().collect();
         let labels = sorted(&labels)?;
         // Blocks that follow each other in time have most of their series in common.
         for position in self.within(limits).positions().into_iter().rev() {

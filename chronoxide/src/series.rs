@@ -11,7 +11,7 @@ use chronoxide_reader::{BlockId, FileError, SeriesRef, TextResolver};
 use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence};
 
 use crate::distinct::Distinct;
-use crate::{Blocks, Damage, Error, ErrorKind, Label};
+use crate::{AsLabel, Blocks, Damage, Error, ErrorKind, Label};
 
 /// Steps between two looks at the limits.
 const STEPS_PER_CHECK: u32 = 256;
@@ -472,8 +472,8 @@ impl<'b> Merge<'b> {
 }
 
 /// Returns labels in the order of their names, without those that have an empty value.
-pub(crate) fn sorted<N: AsRef<str>, V: AsRef<str>>(labels: &[(N, V)]) -> Result<Vec<(&str, &str)>, Error> {
-    let mut labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+pub(crate) fn sorted<L: AsLabel>(labels: &[L]) -> Result<Vec<(&str, &str)>, Error> {
+    let mut labels: Vec<(&str, &str)> = labels.iter().map(|label| (label.name(), label.value())).collect();
     labels.retain(|(_, value)| !value.is_empty());
     labels.sort_unstable();
     // Blocks would not notice if none of them has the name.
@@ -523,11 +523,8 @@ impl Blocks {
     ///
     /// # Errors
     /// An error of kind `Usage` if two labels have one name, and of kind `Corrupt` for a damaged block.
-    pub fn find<N: AsRef<str>, V: AsRef<str>>(
-        &self,
-        labels: impl IntoIterator<Item = (N, V)>,
-    ) -> Result<Vec<SeriesId>, Error> {
-        let labels: Vec<(N, V)> = labels.into_iter().collect();
+    pub fn find(&self, labels: impl IntoIterator<Item: AsLabel>) -> Result<Vec<SeriesId>, Error> {
+        let labels: Vec<_> = labels.into_iter().collect();
         let labels = sorted(&labels)?;
         let found = self.set.query().find(&labels).map_err(|source| Error::from(FileError { path: None, source }))?;
         match found.failed.into_iter().next() {

@@ -10,7 +10,7 @@ use chronoxide_publish::{Disk, Existing, publish};
 use chronoxide_reader::{BlockId, FileError};
 
 use crate::blocks::read_verified;
-use crate::{Error, ErrorKind, SeriesId};
+use crate::{AsLabel, Error, ErrorKind, SeriesId};
 
 /// How a block is written.
 #[derive(Clone, Debug, Default)]
@@ -142,14 +142,11 @@ impl BlockWriter {
     /// An error of kind `Usage` if there are no labels or two of one name, or a name or a value has more than
     /// 65,535 bytes, and of
     /// kind `OutOfResources` after four billion series.
-    pub fn insert<N: AsRef<str>, V: AsRef<str>>(
-        &mut self,
-        labels: impl IntoIterator<Item = (N, V)>,
-    ) -> Result<SeriesNumber, Error> {
+    pub fn insert(&mut self, labels: impl IntoIterator<Item: AsLabel>) -> Result<SeriesNumber, Error> {
         self.labels.clear();
-        for (name, value) in labels {
-            if !value.as_ref().is_empty() {
-                self.labels.push(self.store.intern_label(name.as_ref(), value.as_ref())?);
+        for label in labels {
+            if !label.value().is_empty() {
+                self.labels.push(self.store.intern_label(label.name(), label.value())?);
             }
         }
         let (series, _) = self.store.insert_ids(&self.labels)?;

@@ -210,6 +210,23 @@ fn a_writer_takes_labels_in_any_order_and_each_series_once() -> TestResult {
 }
 
 #[test]
+fn labels_of_a_series_are_written_and_found_as_they_are() -> TestResult {
+    let fixture = Fixture::new()?;
+    let (blocks, mut writer) = (fixture.blocks()?, BlockWriter::new());
+    let mut rows = blocks.query("{}")?.series()?;
+    while let Some(series) = rows.next()? {
+        writer.insert(series.labels())?;
+        assert_eq!(blocks.find(series.labels())?, series.ids().collect::<Vec<_>>());
+        let pairs: Vec<(&str, &str)> = series.labels().iter().map(|&label| label.into()).collect();
+        assert!(blocks.query("{}")?.has(&pairs)? && blocks.query("{}")?.has(pairs)?);
+    }
+    let path = fixture.folder.path().join("copy.cx");
+    writer.finish(&path)?;
+    assert_eq!(read(&Blocks::open(&path)?.query("{}")?)?, fixture.all);
+    Ok(())
+}
+
+#[test]
 fn limits_are_those_of_each_call() -> TestResult {
     let fixture = Fixture::new()?;
     let blocks = fixture.blocks()?;
@@ -250,6 +267,9 @@ fn errors_name_the_file_and_the_reason() -> TestResult {
     assert_eq!((error.kind(), error.path()), (ErrorKind::Io, Some(&*missing)));
     let system = std::fs::read(&missing).expect_err("there is no such file").to_string();
     assert!(error.to_string().contains(&system), "{error}");
+
+    let error = Blocks::open("no\n\u{1b}[31mfile.cx").expect_err("there is no such file");
+    assert!(error.to_string().contains(r"no\n\u{1b}[31mfile.cx"), "{error}");
 
     let blocks = fixture.blocks()?;
     let error = blocks.query("up{").expect_err("not a selector");

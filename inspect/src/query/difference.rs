@@ -102,7 +102,7 @@ fn compare<'data>(
 ) -> Result<u64, Error> {
     let (mut rows, mut same) = (query.distinct_series()?, 0);
     while let Some(series) = rows.next()? {
-        let is_in_both = match other.has(series.labels().iter().map(|&label| <(&str, &str)>::from(label))) {
+        let is_in_both = match other.has(series.labels()) {
             // Only a damaged block has two labels of one name.
             Err(error) if error.kind() == ErrorKind::Usage => false,
             found => found?,
