@@ -117,7 +117,7 @@ impl Compared<'_, '_> {
 
     /// Counts the distinct labelsets that are gone and that came if some labels are ignored.
     fn without(&self, labels: &[&str]) -> Result<(u64, u64), ReportError> {
-        let groups = self.subject.searcher().group(&self.subject.all(), Kept::Without(labels))?;
+        let groups = self.subject.searcher()?.group(&self.subject.all(), Kept::Without(labels))?;
         let mut sides = vec![[false; 2]; groups.count()];
         for (side, series) in [self.before, self.after].into_iter().enumerate() {
             for series in series {

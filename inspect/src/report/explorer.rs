@@ -44,12 +44,12 @@ pub struct LabelCount {
 /// # Panics
 /// If the input has no blocks.
 pub fn explore<T>(
-    input: &Input<'_>,
+    input: &Input,
     options: &Options<'_>,
     explore: impl FnOnce(&Explorer<'_>) -> T,
 ) -> Result<T, ReportError> {
     let union = input.union(options, false)?;
-    let subject = Subject::new(input.counted(union.as_ref())?)?;
+    let subject = Subject::new(input.counted(union.as_ref()))?;
     Ok(explore(&Explorer { subject }))
 }
 
@@ -108,7 +108,7 @@ impl Explorer<'_> {
     ) -> Result<T, ReportError> {
         match scope {
             Scope::All => each(&self.subject.tally),
-            Scope::Metric(metric) => each(&self.subject.searcher().tally(&matchers(metric))?),
+            Scope::Metric(metric) => each(&self.subject.searcher()?.tally(&matchers(metric))?),
         }
     }
 }

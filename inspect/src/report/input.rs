@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chronoxide_dump::summary::{self, Summary};
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_select::IndexedBlock;
 
 use super::figures::{BlockFigures, Kind, Part};
 use super::union::Union;
@@ -11,7 +12,7 @@ use super::{Options, ReportError};
 
 /// A block, or the live blocks of a folder.
 #[derive(Clone, Debug)]
-pub struct Input<'data> {
+pub struct Input {
     /// Path as the user named it.
     pub name: String,
     /// True for a folder.
@@ -21,16 +22,7 @@ pub struct Input<'data> {
     /// True if the blocks are all block files of the folder: none is unreadable, and none was replaced by a compaction.
     pub is_whole: bool,
     /// Blocks, at least one; in any order.
-    pub blocks: Vec<Block<'data>>,
-}
-
-/// An open block and the path of its file.
-#[derive(Clone, Debug)]
-pub struct Block<'data> {
-    /// Path of the file.
-    pub name: String,
-    /// The open block.
-    pub view: BlockView<'data>,
+    pub blocks: Vec<IndexedBlock>,
 }
 
 /// Figures of the files.
@@ -44,13 +36,13 @@ pub(super) struct Prepared {
     pub(super) end: Option<String>,
 }
 
-impl<'data> Input<'data> {
+impl Input {
     pub(super) fn kind(&self) -> Kind {
         if self.is_folder { Kind::Blocks } else { Kind::Block }
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.blocks.iter().map(|block| block.view.bytes().len() as u64).sum()
+        self.blocks.iter().map(|block| block.block().bytes().len() as u64).sum()
     }
 
     /// Merges the selected series, unless all series of one block are selected.
@@ -58,27 +50,21 @@ impl<'data> Input<'data> {
         if self.blocks.len() == 1 && options.selectors.is_empty() {
             return Ok(None);
         }
-        let views: Vec<BlockView<'_>> = self.in_order().into_iter().map(|block| block.view).collect();
+        let views: Vec<BlockView<'_>> = self.in_order().into_iter().map(|block| **block.view()).collect();
         Union::merge(&views, options, presence).map(Some).map_err(|error| self.named(error))
     }
 
     /// Returns the block to count: the merged one, if there is one.
-    pub(super) fn counted<'u>(&self, union: Option<&'u Union>) -> Result<BlockView<'u>, ReportError>
-    where
-        'data: 'u,
-    {
-        match union {
-            Some(union) => union.view(),
-            None => Ok(self.blocks.first().expect("an input has at least one block").view),
-        }
+    pub(super) fn counted<'u>(&'u self, union: Option<&'u Union>) -> &'u IndexedBlock {
+        union.map_or_else(|| self.blocks.first().expect("an input has at least one block"), |union| &union.block)
     }
 
     /// Returns the blocks in the order of time, and those without a time first.
-    fn in_order(&self) -> Vec<&Block<'data>> {
-        let mut blocks: Vec<&Block<'data>> = self.blocks.iter().collect();
+    fn in_order(&self) -> Vec<&IndexedBlock> {
+        let mut blocks: Vec<&IndexedBlock> = self.blocks.iter().collect();
         blocks.sort_by_cached_key(|block| {
-            let time = block.view.meta().ok().and_then(|meta| meta.window().or(meta.time()));
-            (time.map(|time| (time.start, time.end)), block.view.block_id())
+            let time = block.view().meta().ok().and_then(|meta| meta.window().or(meta.time()));
+            (time.map(|time| (time.start, time.end)), block.view().block_id())
         });
         blocks
     }
@@ -97,18 +83,18 @@ impl<'data> Input<'data> {
         let mut parts: BTreeMap<String, u64> = BTreeMap::new();
         let mut times = Vec::new();
         for block in self.in_order() {
-            let summary = Summary::from_view(&block.view)?;
+            let summary = Summary::from_view(block.view())?;
             let first = external_labels.get_or_insert_with(|| summary.external_labels.clone());
             prepared.has_equal_external_labels &= *first == summary.external_labels;
             for part in summary.parts {
                 *parts.entry(part.name).or_default() += part.bytes;
             }
-            let meta = block.view.meta()?;
+            let meta = block.view().meta()?;
             times.push(meta.time());
             prepared.times.push(meta.window().or(meta.time()));
             let (start, end) = summary.time.map(|time| (time.start, time.end)).unzip();
             prepared.blocks.push(BlockFigures {
-                name: block.name.clone(),
+                name: name_of(block),
                 id: summary.block_id,
                 bytes: summary.bytes,
                 series: summary.series,
@@ -132,10 +118,15 @@ impl<'data> Input<'data> {
     /// Names the block in an error of a merge.
     fn named(&self, error: ReportError) -> ReportError {
         let ReportError::Merge(error) = error else { return error };
-        let block = error.input().and_then(|input| self.in_order().get(input).map(|block| block.name.clone()));
+        let block = error.input().and_then(|input| self.in_order().get(input).map(|block| name_of(block)));
         match block {
             Some(name) => ReportError::Input { name, error },
             None => ReportError::Merge(error),
         }
     }
+}
+
+/// Returns the path of a block.
+fn name_of(block: &IndexedBlock) -> String {
+    block.block().path().map(|path| path.display().to_string()).unwrap_or_default()
 }

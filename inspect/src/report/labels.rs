@@ -111,9 +111,9 @@ fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
 /// Counts the series that remain when labels are dropped. A series without other labels does not remain.
 pub(super) fn remaining(subject: &Subject<'_>, names: &[&str]) -> Result<u64, ReportError> {
     if let Some(products) = subject.products()? {
-        return Ok(products.count_without(&subject.searcher(), names)?);
+        return Ok(products.count_without(&subject.searcher()?, names)?);
     }
-    let groups = subject.searcher().count_groups(Kept::Without(names))?;
+    let groups = subject.searcher()?.count_groups(Kept::Without(names))?;
     for keyset in subject.view().keysets() {
         let mut keeps_any = false;
         for key in keyset?.keys()? {

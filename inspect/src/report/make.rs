@@ -24,11 +24,11 @@ use super::{Input, Options, ReportError, windows};
 ///
 /// # Panics
 /// If the input has no blocks.
-pub fn report(input: &Input<'_>, options: &Options<'_>) -> Result<Report, ReportError> {
+pub fn report(input: &Input, options: &Options<'_>) -> Result<Report, ReportError> {
     let prepared = input.prepare()?;
     let has_windows = windows::overlapping(&prepared.times).len() > 1;
     let union = input.union(options, has_windows)?;
-    let subject = Subject::new(input.counted(union.as_ref())?)?;
+    let subject = Subject::new(input.counted(union.as_ref()))?;
     let times = prepared.times.clone();
     let mut report = count(input, &subject, options, input.kind(), vec![input.name.clone()], prepared)?;
     if input.is_folder {
@@ -51,16 +51,16 @@ pub fn report(input: &Input<'_>, options: &Options<'_>) -> Result<Report, Report
 ///
 /// # Panics
 /// If an input has no blocks.
-pub fn compare(before: &Input<'_>, after: &Input<'_>, options: &Options<'_>) -> Result<Report, ReportError> {
+pub fn compare(before: &Input, after: &Input, options: &Options<'_>) -> Result<Report, ReportError> {
     let unions = [before.union(options, false)?, after.union(options, false)?];
-    let views = [before.counted(unions[0].as_ref())?, after.counted(unions[1].as_ref())?];
-    let subjects = [Subject::new(views[0])?, Subject::new(views[1])?];
+    let counted = [before.counted(unions[0].as_ref()), after.counted(unions[1].as_ref())];
+    let subjects = [Subject::new(counted[0])?, Subject::new(counted[1])?];
     let names = vec![before.name.clone(), after.name.clone()];
     let skipped = before.skipped.iter().chain(&after.skipped).cloned().collect();
     let mut report = count(after, &subjects[1], options, Kind::Comparison, names, after.prepare()?)?;
     report.skipped = skipped;
-    let both = Union::merge(&views, &Options { selectors: &[], ..*options }, true)?;
-    let subject = Subject::new(both.view()?)?;
+    let both = Union::merge(&counted.map(|block| **block.view()), &Options { selectors: &[], ..*options }, true)?;
+    let subject = Subject::new(&both.block)?;
     let [presence_before, presence_after] = &both.presence[..] else { return Ok(report) };
     let compared = Compared {
         subject: &subject,
@@ -72,7 +72,7 @@ pub fn compare(before: &Input<'_>, after: &Input<'_>, options: &Options<'_>) -> 
             .map(|label| &*label.name)
             .collect(),
     };
-    let side = |input: &Input<'_>, subject: &Subject<'_>| Side {
+    let side = |input: &Input, subject: &Subject<'_>| Side {
         blocks: input.blocks.len() as u64,
         bytes: input.bytes(),
         series: subject.series_count(),
@@ -84,7 +84,7 @@ pub fn compare(before: &Input<'_>, after: &Input<'_>, options: &Options<'_>) -> 
 
 /// Counts the series of a block.
 fn count(
-    input: &Input<'_>,
+    input: &Input,
     subject: &Subject<'_>,
     options: &Options<'_>,
     kind: Kind,

@@ -75,7 +75,7 @@ impl Metrics {
 pub(super) fn count(subject: &Subject<'_>) -> Result<Vec<MetricCount>, ReportError> {
     let key = subject.metric_key()?;
     // No key has this number: then the bytes are those of series without a name.
-    let bytes = subject.searcher().text_bytes(key.unwrap_or(KeyId(u32::MAX)))?;
+    let bytes = subject.searcher()?.text_bytes(key.unwrap_or(KeyId(u32::MAX)))?;
     let mut unnamed = subject.series_count();
     let mut counted = Vec::new();
     if let Some(key) = key {
@@ -102,7 +102,7 @@ fn largest(counted: &[MetricCount], first: usize) -> BTreeSet<usize> {
 /// Adds labels and metadata of a metric.
 fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, ReportError> {
     let MetricCount { metric, series, text_bytes } = counted;
-    let tally = subject.searcher().tally(&matchers(metric.as_deref()))?;
+    let tally = subject.searcher()?.tally(&matchers(metric.as_deref()))?;
     let mut labels = counts(subject, &tally)?;
     labels.retain(|(label, _)| label.name != METRIC);
     let (mut values, mut other_values, mut other_series, mut without) = (Vec::new(), 0, 0, 0);

@@ -23,13 +23,12 @@
 //! | `error` | [`ReportError`] |
 //!
 //! ```
-//! use chronoxide_format::view::BlockView;
-//! use chronoxide_inspect::report::{Block, Input, Options, report};
+//! use chronoxide_inspect::report::{Input, Options, report};
+//! use chronoxide_reader::{Block, Checks};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
-//! let bytes = std::fs::read(path)?;
-//! let block = Block { name: "week.cx".to_owned(), view: BlockView::open(&bytes)? };
-//! let input = Input { name: "week.cx".to_owned(), is_folder: false, skipped: Vec::new(), is_whole: true, blocks: vec![block] };
+//! let blocks = vec![Block::read(path, Checks::Lazy)?.into()];
+//! let input = Input { name: "week.cx".to_owned(), is_folder: false, skipped: Vec::new(), is_whole: true, blocks };
 //! let report = report(&input, &Options::default())?;
 //! assert_eq!(report.totals.series, report.metrics.iter().map(|metric| metric.series).sum::<u64>());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,7 +56,7 @@ pub use figures::{
     Action, BlockFigures, Comparison, Growth, Kind, Label, LabelChange, LabelValues, Looks, Metric, MetricChange,
     OtherLabels, OtherMetrics, Part, Report, SCHEMA, Side, Suggestion, Totals, ValueSeries, Window, WithoutGenerated,
 };
-pub use input::{Block, Input};
+pub use input::Input;
 pub use make::{compare, report};
 pub use metrics::MetricCount;
 pub use options::Options;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use chronoxide_dump::name::key_name;
 use chronoxide_format::view::{BlockView, Text};
 use chronoxide_format::{KeyId, SeriesRef};
-use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, SeriesProducts, Tally};
+use chronoxide_select::{CodeCounts, ColumnReader, IndexedBlock, Limits, Searcher, Selection, SeriesProducts, Tally};
 
 use super::ReportError;
 
@@ -19,9 +19,8 @@ const MAX_PRODUCTS: u64 = 4 << 20;
 
 /// A block whose series are all selected, ready for queries.
 pub(super) struct Subject<'data> {
-    view: BlockView<'data>,
-    arena: &'data str,
-    index: Index,
+    block: &'data IndexedBlock,
+    text: Text<'data, 'data>,
     /// Series of each value of each label.
     pub(super) tally: Tally,
     /// Made by the first count of remaining series; `None` if counts by keysets cost less.
@@ -29,19 +28,18 @@ pub(super) struct Subject<'data> {
 }
 
 impl<'data> Subject<'data> {
-    pub(super) fn new(view: BlockView<'data>) -> Result<Self, ReportError> {
-        let arena = view.check_arena()?;
-        let index = Index::new(&view)?;
-        let tally = Searcher::new(&view, &index).tally(&[])?;
-        Ok(Self { view, arena, index, tally, products: OnceLock::new() })
+    pub(super) fn new(block: &'data IndexedBlock) -> Result<Self, ReportError> {
+        let text = block.view().text()?;
+        let tally = searcher(block)?.tally(&[])?;
+        Ok(Self { block, text, tally, products: OnceLock::new() })
     }
 
-    pub(super) fn view(&self) -> &BlockView<'data> {
-        &self.view
+    pub(super) fn view(&self) -> &'data BlockView<'data> {
+        self.block.view()
     }
 
-    pub(super) fn searcher(&self) -> Searcher<'_, 'data> {
-        Searcher::new(&self.view, &self.index)
+    pub(super) fn searcher(&self) -> Result<Searcher<'data, 'data>, ReportError> {
+        searcher(self.block)
     }
 
     /// Returns the fingerprints of the series, if counting with them costs less than a look at the labels of each
@@ -51,9 +49,9 @@ impl<'data> Subject<'data> {
             return Ok(known.as_ref());
         }
         let series = self.series_count();
-        let is_cheaper = series <= MAX_PRODUCTS && series <= SERIES_PER_LABEL * self.index.keyset_key_count();
+        let is_cheaper = series <= MAX_PRODUCTS && series <= SERIES_PER_LABEL * self.keyset_key_count()?;
         // Threads that come here at the same time may both make them, which is harmless.
-        let made = is_cheaper.then(|| self.searcher().series_products()).transpose()?;
+        let made = if is_cheaper { Some(self.searcher()?.series_products()?) } else { None };
         Ok(self.products.get_or_init(|| made).as_ref())
     }
 
@@ -63,21 +61,21 @@ impl<'data> Subject<'data> {
 
     /// Returns the key of the metric's name, if any series has one.
     pub(super) fn metric_key(&self) -> Result<Option<KeyId>, ReportError> {
-        Ok(self.view.key(METRIC)?)
+        Ok(self.view().key(METRIC)?)
     }
 
     /// Returns the name of a key.
     pub(super) fn name(&self, key: KeyId) -> Result<&'data str, ReportError> {
-        Ok(key_name(&self.text(), key)?)
+        Ok(key_name(&self.text, key)?)
     }
 
     /// Returns the value of a key with a code.
     pub(super) fn value(&self, key: KeyId, code: u32) -> Result<&'data str, ReportError> {
-        Ok(self.text().symbol(self.view.dictionary_value(key, code)?)?)
+        Ok(self.text.symbol(self.view().dictionary_value(key, code)?)?)
     }
 
-    fn text(&self) -> Text<'data, '_> {
-        Text::from_checked(&self.view, self.arena)
+    fn keyset_key_count(&self) -> Result<u64, ReportError> {
+        Ok(self.block.index().map_err(|error| error.source)?.keyset_key_count())
     }
 
     /// Counts the series of a selection by the metric's name.
@@ -85,10 +83,10 @@ impl<'data> Subject<'data> {
         let Some(key) = self.metric_key()? else {
             return Ok(MetricCounts { by_code: Vec::new(), unnamed: selection.count().into() });
         };
-        let mut counts = [CodeCounts::new(self.view.cardinality(key)?.unwrap_or_default())];
-        let mut reader = ColumnReader::default();
+        let mut counts = [CodeCounts::new(self.view().cardinality(key)?.unwrap_or_default())];
+        let (searcher, mut reader) = (self.searcher()?, ColumnReader::default());
         for series in selection.ranges() {
-            reader.count(&self.searcher(), series, &[key], &mut counts)?;
+            reader.count(&searcher, series, &[key], &mut counts)?;
         }
         let [counts] = counts;
         Ok(MetricCounts { by_code: counts.counts().to_vec(), unnamed: counts.absent() })
@@ -105,7 +103,7 @@ impl<'data> Subject<'data> {
     /// Returns each metric of the block: codes of names, and `None` for series without a name.
     pub(super) fn metric_codes(&self) -> Result<impl Iterator<Item = Option<u32>> + use<>, ReportError> {
         let names = match self.metric_key()? {
-            Some(key) => self.view.cardinality(key)?.unwrap_or_default(),
+            Some(key) => self.view().cardinality(key)?.unwrap_or_default(),
             None => 0,
         };
         Ok((0..names).map(Some).chain([None]))
@@ -115,6 +113,10 @@ impl<'data> Subject<'data> {
     pub(super) fn all(&self) -> Selection {
         Selection::from_range(SeriesRef(0)..SeriesRef(u32::try_from(self.series_count()).unwrap_or(u32::MAX)))
     }
+}
+
+fn searcher(block: &IndexedBlock) -> Result<Searcher<'_, '_>, ReportError> {
+    Ok(block.searcher(Limits::default()).map_err(|error| error.source)?)
 }
 
 /// Number of series of each metric.

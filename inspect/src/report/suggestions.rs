@@ -102,7 +102,7 @@ impl Suggestions<'_, '_> {
         let mut alike = vec![seed];
         let similar = self.candidates().filter(|label| label.values >= seed.values / 2 && label.name != seed.name);
         for label in similar.take(MAX_SET) {
-            let pairs = self.subject.searcher().count_groups(Kept::By(&[&seed.name, &label.name]))?;
+            let pairs = self.subject.searcher()?.count_groups(Kept::By(&[&seed.name, &label.name]))?;
             // Each value has one pair. Series without the seed have one more at least.
             let without_seed = u64::from(seed.series < self.subject.series_count());
             if pairs <= seed.values + without_seed {

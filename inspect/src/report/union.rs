@@ -6,13 +6,14 @@ use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Compaction, SCRATCH
 use chronoxide_format::remap::RemapView;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, Spool};
-use chronoxide_select::Selection;
+use chronoxide_reader::{Block, Checks};
+use chronoxide_select::{IndexedBlock, Selection};
 
 use super::{Options, ReportError};
 
 /// The selected series of blocks, as one block: each series once.
 pub(super) struct Union {
-    block: Vec<u8>,
+    pub(super) block: IndexedBlock,
     /// Series of each block, in the order of the blocks.
     pub(super) presence: Vec<Selection>,
 }
@@ -34,31 +35,26 @@ impl Union {
         let compaction = Compaction::new(blocks, &compact_options);
         let scratch_folder = env::temp_dir();
         let mut spool = Spool::new(&Disk, &scratch_folder, SCRATCH_MEMORY);
-        let mut union = Self { block: Vec::new(), presence: vec![Selection::default(); blocks.len()] };
+        let (mut block, mut presences) = (Vec::new(), vec![Selection::default(); blocks.len()]);
         let write = |_, draft: chronoxide_compactor::Draft<'_>| {
             let mut out = std::io::Cursor::new(Vec::new());
             let id = draft.write_to(&mut out)?;
-            union.block = out.into_inner();
+            block = out.into_inner();
             Ok::<_, ReportError>(id)
         };
         if presence {
-            let selections = &mut union.presence;
             compaction.merge_to_drafts_with_remaps(&mut spool, write, |input, remap| {
                 let remap = RemapView::open(&remap)?;
                 let series =
                     remap.targets()?.filter_map(|target| target.map(|target| Some(target?.series)).transpose());
-                selections[input] = series.collect::<Result<_, _>>()?;
+                presences[input] = series.collect::<Result<_, _>>()?;
                 Ok(())
             })?;
         } else {
             compaction.merge_to_drafts(&mut spool, write)?;
         }
         spool.close()?;
-        Ok(union)
-    }
-
-    /// Opens the block.
-    pub(super) fn view(&self) -> Result<BlockView<'_>, ReportError> {
-        Ok(BlockView::open(&self.block)?)
+        // No checks: the bytes were just written.
+        Ok(Self { block: Block::from_vec(block, Checks::Never)?.into(), presence: presences })
     }
 }

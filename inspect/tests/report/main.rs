@@ -9,7 +9,8 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, Temporality};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_inspect::report::{Block, Input, Options, Report, compare, report};
+use chronoxide_inspect::report::{Input, Options, Report, compare, report};
+use chronoxide_reader::{Block, Checks};
 use chronoxide_select::Selector;
 use chronoxide_testkit::plan::{Labelset, Plan, build, labelsets};
 use chronoxide_testkit::random::{Random, random_block, random_plan, random_series};
@@ -18,10 +19,9 @@ use serde_json::{Value, json};
 
 const SEEDS: u64 = 60;
 
-fn input<'d>(blocks: &'d [Vec<u8>], is_folder: bool) -> Input<'d> {
-    let block = |(number, bytes): (usize, &'d Vec<u8>)| Block {
-        name: format!("{number}.cx"),
-        view: BlockView::open(bytes).unwrap(),
+fn input(blocks: &[Vec<u8>], is_folder: bool) -> Input {
+    let block = |(number, bytes): (usize, &Vec<u8>)| {
+        Block::from_vec(bytes.clone(), Checks::Lazy).unwrap().with_path(format!("{number}.cx")).into()
     };
     Input {
         name: "input".to_owned(),

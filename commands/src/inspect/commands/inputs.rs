@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use chronoxide::{Blocks, Damage, Query};
 use chronoxide_inspect::InspectError;
-use chronoxide_inspect::report::{self, Input};
+use chronoxide_inspect::report::Input;
 use chronoxide_reader::{Block, Checks, Entry, Folder, FolderError, OpenError};
-use chronoxide_select::{BlockSet, Selector};
+use chronoxide_select::{BlockSet, IndexedBlock, Selector};
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::inspect::opened::{check_archive_memory, open_packed_block};
@@ -191,18 +191,14 @@ impl Inputs {
     }
 
     /// Returns the blocks as one input of a report.
-    pub(super) fn reported(&self, name: impl Into<String>) -> Input<'_> {
-        let blocks = self.blocks().map(|(path, block)| {
-            block.keep_paths();
-            report::Block { name: path.display().to_string(), view: *block.view() }
-        });
+    pub(super) fn reported(&self, name: impl Into<String>) -> Input {
         let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
         Input {
             name: name.into(),
             is_folder: !self.is_one_file,
             skipped,
             is_whole: self.unreadable.is_empty() && !self.has_replaced,
-            blocks: blocks.collect(),
+            blocks: self.blocks.iter().cloned().map(IndexedBlock::new).collect(),
         }
     }
 

@@ -115,9 +115,9 @@ impl Display for Embedded<'_> {
 #[cfg(test)]
 mod tests {
     use chronoxide_format::layout::RowForm;
-    use chronoxide_format::view::BlockView;
     use chronoxide_format::write::BlockMeta;
-    use chronoxide_inspect::report::{Block, Input, Options, report};
+    use chronoxide_inspect::report::{Input, Options, report};
+    use chronoxide_reader::{Block, Checks};
     use chronoxide_testkit::plan::{Plan, build, labelsets};
 
     use super::*;
@@ -136,7 +136,7 @@ mod tests {
         let hostile = "{{script}}</script><script>window.attacked=1</script>";
         let series = labelsets(&[&[("__name__", hostile), ("{{data}}", "<img src=x onerror=alert(1)>")]]);
         let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
-        let blocks = vec![Block { name: hostile.to_owned(), view: BlockView::open(&block).unwrap() }];
+        let blocks = vec![Block::from_vec(block, Checks::Lazy).unwrap().with_path(hostile).into()];
         let input = Input { name: hostile.to_owned(), is_folder: false, skipped: Vec::new(), is_whole: true, blocks };
         let report = report(&input, &Options::default()).unwrap();
         let page = Page(&report).to_string();

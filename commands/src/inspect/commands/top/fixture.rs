@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_inspect::report::{Block, Explorer, Input, Options, explore};
+use chronoxide_inspect::report::{Explorer, Input, Options, explore};
+use chronoxide_reader::{Block, Checks};
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 
 /// Calls `each` with the counts of a block of these series.
@@ -13,8 +13,7 @@ pub(super) fn with_explorer<T>(series: &[&[(&str, &str)]], each: impl FnOnce(&Ex
     let labelset = |labels: &&[(&str, &str)]| labels.iter().map(|&(name, value)| (name.into(), value.into())).collect();
     let series: BTreeSet<Labelset> = series.iter().map(labelset).collect();
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
-    let view = BlockView::open(&bytes).unwrap();
-    let blocks = vec![Block { name: "a.cx".to_owned(), view }];
+    let blocks = vec![Block::from_vec(bytes, Checks::Lazy).unwrap().with_path("a.cx").into()];
     let input = Input { name: "a.cx".to_owned(), is_folder: false, skipped: Vec::new(), is_whole: true, blocks };
     explore(&input, &Options::default(), each).unwrap()
 }
