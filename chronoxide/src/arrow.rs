@@ -91,7 +91,8 @@ impl BatchOptions {
     }
 }
 
-/// Record batches of selected series. Strings are those of the blocks, without copies, and keep them open. Panics,
+/// Record batches of selected series, of version 59 of Arrow. Their schema is given by the trait
+/// [`RecordBatchReader`]. Strings are those of the blocks, without copies, and keep them open. Panics,
 /// which would be bugs, are errors: batches may be handed to code in other languages.
 #[derive(Debug)]
 pub struct Batches(Guarded<ChainedBatches>);

@@ -106,7 +106,8 @@ impl Selection {
         None
     }
 
-    /// Returns the series, with their labels, block by block.
+    /// Returns the series, with their labels, block by block: one that several blocks have comes in each. Rows have no
+    /// limits; [`SeriesRows::skip_damaged`] leaves out damage.
     #[must_use]
     pub fn series(&self) -> SeriesRows<'_> {
         let runs = self.refs.iter().map(|refs| refs.ranges().collect()).enumerate();

@@ -29,6 +29,8 @@ pub struct SeriesId {
 
 /// Reads the labels of series by their ids, and keeps what neighbours share: read series in the order of their ids.
 ///
+/// A reader borrows the blocks. A struct that lives on keeps the [`Blocks`], and makes a reader for each piece of work.
+///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
 /// let blocks = chronoxide::Blocks::open(path)?;
@@ -298,7 +300,8 @@ impl<'b> SeriesRows<'b> {
         }
     }
 
-    /// Goes to the next series, and returns its ids, one per block that has it: for callers that need no labels.
+    /// Goes to the next series, and returns its ids, one per block that has it: for callers that need no labels. Saves
+    /// reading them in the order of blocks and refs; the order of labels, and distinct series, need them anyway.
     ///
     /// # Errors
     /// As [`SeriesRows::next`].

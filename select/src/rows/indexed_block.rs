@@ -119,8 +119,9 @@ impl IndexedBlock {
         &self,
         labels: &[(N, V)],
     ) -> Result<Option<SeriesRef>, FileError<FindError>> {
-        let has_many = || self.searches.fetch_add(1, Ordering::Relaxed) >= SEARCHES_WITHOUT_INDEX;
-        let index = self.index.get().or_else(|| if has_many() { self.index().ok() } else { None });
+        // Once: that of a damaged block fails again and again.
+        let is_time = || self.searches.fetch_add(1, Ordering::Relaxed) == SEARCHES_WITHOUT_INDEX;
+        let index = self.index.get().or_else(|| if is_time() { self.index().ok() } else { None });
         let found = match index {
             Some(index) => Searcher::new(self.view(), index).find(labels),
             // Paths would take longer to make than a search.
