@@ -9,7 +9,7 @@
 //! | `figures` | [`Report`], the figures of a report |
 //! | `make` | [`report()`] and [`compare`]: from inputs to figures |
 //! | `options` | [`Options`] |
-//! | `input` | [`Input`] and [`Block`], what a report is on |
+//! | `input` | [`Input`], what a report is on |
 //! | `union` | merges blocks in memory |
 //! | `subject` | the block that is counted |
 //! | `metrics` | metrics by series and bytes |
