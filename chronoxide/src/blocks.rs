@@ -340,7 +340,7 @@ impl Blocks {
     /// Returns the number of blocks of a folder that compactions replaced, and copies: they are not queried.
     #[must_use]
     pub fn replaced(&self) -> usize {
-        self.set.hidden().len().max(self.hidden)
+        self.hidden
     }
 
     /// Returns the errors of files that are not valid blocks, if these were [skipped](OpenOptions::skip_damaged).
@@ -376,7 +376,8 @@ impl Blocks {
 impl From<BlockSet> for Blocks {
     /// Takes blocks that a part of this crate opened. [Refreshed](Blocks::refresh), they stay as they are.
     fn from(set: BlockSet) -> Self {
-        Self::new(None, &OpenOptions::default(), Found { set, is_folder: true, ..Found::default() })
+        let hidden = set.hidden().len();
+        Self::new(None, &OpenOptions::default(), Found { set, is_folder: true, hidden, ..Found::default() })
     }
 }
 
