@@ -110,6 +110,19 @@ pub(crate) enum Source<'b> {
     Sorted(Merge<'b>),
 }
 
+impl Source<'_> {
+    /// Leaves out the rest of a damaged block.
+    fn leave_out(&mut self, block: usize) {
+        match self {
+            Self::Blocks(runs) => runs.leave_out(block),
+            Self::Distinct(distinct) => distinct.leave_out(block),
+            Self::Sorted(merge) => merge.unread.retain(|other| other.next.block != block),
+            // The other blocks have ids of their own.
+            Self::Joined(_) => {}
+        }
+    }
+}
+
 /// Runs of neighbouring series, of the blocks at some positions.
 #[derive(Default)]
 pub(crate) struct Runs {
@@ -319,11 +332,7 @@ impl<'b> SeriesRows<'b> {
     fn leave_out(&mut self, block: usize, error: Error) -> Result<(), Error> {
         let Some(damaged) = &self.damaged else { return Err(error) };
         damaged.note([error]);
-        match &mut self.source {
-            Source::Blocks(runs) => runs.leave_out(block),
-            Source::Distinct(distinct) => distinct.leave_out(block),
-            _ => {}
-        }
+        self.source.leave_out(block);
         Ok(())
     }
 
@@ -335,40 +344,27 @@ impl<'b> SeriesRows<'b> {
             self.limits.check().map_err(|error| self.end(error.into()))?;
         }
         self.steps = self.steps.wrapping_add(1);
-        match &mut self.source {
-            Source::Blocks(runs) => self.occurrences.extend(runs.next()),
-            Source::Joined(joined) => {
-                if let Some(joined) = joined.next() {
-                    self.occurrences.extend_from_slice(joined.occurrences());
+        loop {
+            let met = match &mut self.source {
+                Source::Blocks(runs) => {
+                    self.occurrences.extend(runs.next());
+                    break;
                 }
-            }
-            Source::Distinct(distinct) => loop {
-                match distinct.next() {
-                    Ok(found) => {
-                        self.occurrences.extend(found);
-                        break;
-                    }
-                    Err((error, block)) => match (error.kind(), &self.damaged) {
-                        (ErrorKind::Corrupt, Some(damaged)) => {
-                            damaged.note([error]);
-                            distinct.leave_out(block);
-                        }
-                        (ErrorKind::Corrupt, None) => return Err(error),
-                        _ => return Err(self.end(error)),
-                    },
+                Source::Joined(joined) => {
+                    self.occurrences.extend(joined.next().iter().flat_map(JoinedSeries::occurrences));
+                    break;
                 }
-            },
-            Source::Sorted(merge) => {
-                while let Err((error, block)) = merge.next(&mut self.merged, &mut self.occurrences) {
-                    match (error.kind(), &self.damaged) {
-                        (ErrorKind::Corrupt, Some(damaged)) => {
-                            damaged.note([error]);
-                            merge.unread.retain(|other| other.next.block != block);
-                        }
-                        (ErrorKind::Corrupt, None) => return Err(error),
-                        _ => return Err(self.end(error)),
-                    }
+                Source::Distinct(distinct) => distinct.next().map(|found| self.occurrences.extend(found)),
+                Source::Sorted(merge) => merge.next(&mut self.merged, &mut self.occurrences),
+            };
+            let Err((error, block)) = met else { break };
+            match (error.kind(), &self.damaged) {
+                (ErrorKind::Corrupt, Some(damaged)) => {
+                    damaged.note([error]);
+                    self.source.leave_out(block);
                 }
+                (ErrorKind::Corrupt, None) => return Err(error),
+                _ => return Err(self.end(error)),
             }
         }
         Ok(!self.occurrences.is_empty())
