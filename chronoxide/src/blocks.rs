@@ -222,6 +222,8 @@ pub struct Blocks {
     /// Path or URL, unless the block was opened from bytes.
     path: Option<PathBuf>,
     options: OpenOptions,
+    /// Blocks that these unite, if they were opened one by one.
+    united: Arc<[Self]>,
     is_folder: bool,
     pub(crate) set: BlockSet,
     damaged: Arc<[Error]>,
@@ -242,6 +244,7 @@ impl Blocks {
         Self {
             path,
             options: options.clone(),
+            united: Arc::default(),
             is_folder,
             #[cfg(feature = "arrow")]
             tables: set.blocks().iter().map(|_| std::sync::OnceLock::new()).collect(),
@@ -259,13 +262,17 @@ impl Blocks {
         OpenOptions::new().open(path)
     }
 
-    /// Opens the file, folder or URL again, in the same way, and keeps the indexes of blocks that are still there. This
-    /// snapshot stays valid: drop it to release deleted files.
+    /// Opens the file, folder or URL again, in the same way, and keeps the indexes of blocks that are still there; if
+    /// several were united, each of them. Blocks from bytes stay. This snapshot stays valid: drop it to release deleted
+    /// files.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
     pub fn refresh(&self) -> Result<Self, Error> {
-        let Some(path) = &self.path else { return Ok(self.clone()) };
+        let Some(path) = &self.path else {
+            let united = self.united.iter().map(Self::refresh);
+            return if self.united.is_empty() { Ok(self.clone()) } else { united.collect() };
+        };
         let mut fresh = self.options.open(path)?;
         // Without checks, a damaged block may have had a sound header.
         if self.options.checks != Checks::Never {
@@ -321,6 +328,7 @@ impl Blocks {
             Self {
                 path: block.block().path().map(Path::to_owned),
                 options: self.options.clone(),
+                united: Arc::default(),
                 is_folder: false,
                 set: BlockSet::from(block.clone()),
                 damaged: Arc::default(),
@@ -384,7 +392,6 @@ impl From<BlockSet> for Blocks {
 impl FromIterator<Self> for Blocks {
     /// Unites blocks that were opened one by one, to be queried as one. Equal blocks are one. A block of one folder
     /// does not replace those of another: their series count once, and have an id in each.
-    /// [Refreshed](Blocks::refresh), they stay as they are: unite refreshed ones instead.
     fn from_iter<I: IntoIterator<Item = Self>>(opened: I) -> Self {
         let opened: Vec<Self> = opened.into_iter().collect();
         let options = opened.first().map(|first| first.options.clone()).unwrap_or_default();
@@ -394,7 +401,7 @@ impl FromIterator<Self> for Blocks {
             is_folder: true,
             hidden: opened.iter().map(Self::replaced).sum(),
         };
-        Self::new(None, &options, found)
+        Self { united: opened.into(), ..Self::new(None, &options, found) }
     }
 }
 

@@ -91,6 +91,7 @@
 //! | `selector` | [`Selector`]: matchers that are parsed once |
 //! | `series` | [`SeriesRows`], [`Series`], [`SeriesId`], [`LabelReader`] |
 //! | `distinct` | series of several blocks, each once |
+//! | `owned` | [`OwnedRows`], [`OwnedReader`]: with their blocks, to be kept |
 //! | `label` | [`AsLabel`]: labels that a caller gives |
 //! | `groups` | [`Group`]: numbers of series by label |
 //! | `cardinality` | [`Cardinality`]: numbers of series by keyset, name and value |
@@ -112,6 +113,7 @@ mod distinct;
 mod error;
 mod groups;
 mod label;
+mod owned;
 mod query;
 #[cfg(feature = "objects")]
 mod remote;
@@ -133,6 +135,7 @@ pub use damage::Damage;
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, Groups};
 pub use label::AsLabel;
+pub use owned::{OwnedReader, OwnedRows};
 pub use query::Query;
 pub use selection::Selection;
 pub use selector::Selector;

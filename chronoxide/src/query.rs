@@ -17,7 +17,8 @@ use crate::{AsLabel, Blocks, Damage, Error, ErrorKind, Groups, Selector};
 /// method. A series that several blocks have counts once. If a block is damaged where the query reads it, the result is
 /// an error, since it would lack series, unless [damaged blocks are skipped](Self::skip_damaged).
 ///
-/// A query borrows the blocks. To keep both, keep the [`Blocks`], which are cheap to clone, and the [`Selector`].
+/// A query borrows the blocks. To keep both, keep the [`Blocks`], which are cheap to clone, and the [`Selector`]; rows
+/// that are kept are [`OwnedRows`](crate::OwnedRows).
 #[derive(Clone, Debug)]
 pub struct Query<'b> {
     pub(crate) blocks: &'b Blocks,

@@ -5,7 +5,7 @@ use std::fmt;
 use chronoxide_reader::SeriesRef;
 use chronoxide_select::Selection as Refs;
 
-use crate::series::{Runs, SeriesRows, Source};
+use crate::series::SeriesRows;
 use crate::{Blocks, Error, ErrorKind, Query, SeriesId};
 
 /// Selected series of each block, which keep the blocks open: what an engine keeps of a query, and combines with
@@ -110,8 +110,7 @@ impl Selection {
     /// limits; [`SeriesRows::skip_damaged`] leaves out damage.
     #[must_use]
     pub fn series(&self) -> SeriesRows<'_> {
-        let runs = self.refs.iter().map(|refs| refs.ranges().collect()).enumerate();
-        SeriesRows::new(&self.blocks, Source::Blocks(Runs::new(runs)))
+        SeriesRows::block_by_block(&self.blocks, &self.refs)
     }
 
     /// Returns the series of each block, in the order of blocks.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::vec;
 
 use chronoxide_reader::{BlockId, FileError, SeriesRef, TextResolver};
-use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence};
+use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence, Selection};
 
 use crate::distinct::Distinct;
 use crate::{AsLabel, Blocks, Damage, Error, ErrorKind, Label};
@@ -29,7 +29,7 @@ pub struct SeriesId {
 
 /// Reads the labels of series by their ids, and keeps what neighbours share: read series in the order of their ids.
 ///
-/// A reader borrows the blocks. A struct that lives on keeps the [`Blocks`], and makes a reader for each piece of work.
+/// A reader borrows the blocks; for a struct that lives on, there is [`OwnedReader`](crate::OwnedReader).
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
@@ -79,6 +79,12 @@ impl<'b> LabelReader<'b> {
             },
         };
         self.read(Occurrence { block, series: SeriesRef(id.series) })
+    }
+
+    /// Returns the labels that were read last.
+    #[inline]
+    pub(crate) fn last(&self) -> &[Label<'b>] {
+        self.current.as_ref().map(|current| current.resolver.last()).unwrap_or_default()
     }
 
     #[inline]
@@ -234,11 +240,22 @@ impl<'b> SeriesRows<'b> {
         Self { source, limits, damaged: None, steps: 0, reader, merged: Vec::new(), occurrences: Vec::new() }
     }
 
+    /// Returns the series of each block at some refs, by the position of the block.
+    pub(crate) fn block_by_block(blocks: &'b Blocks, refs: &[Selection]) -> Self {
+        let runs = refs.iter().map(|refs| refs.ranges().collect()).enumerate();
+        Self::new(blocks, Source::Blocks(Runs::new(runs)))
+    }
+
     /// Leaves out the rest of a block where damage is met, and adds the error to `damage`: as
     /// [`Query::skip_damaged`](crate::Query::skip_damaged) does for the rows of a query.
     #[must_use]
-    pub fn skip_damaged(self, damage: &Damage) -> Self {
-        Self { damaged: Some(damage.clone()), ..self }
+    pub fn skip_damaged(mut self, damage: &Damage) -> Self {
+        self.leave_out_damaged(damage);
+        self
+    }
+
+    pub(crate) fn leave_out_damaged(&mut self, damage: &Damage) {
+        self.damaged = Some(damage.clone());
     }
 
     /// Sets the limits of reading, and the list of the errors of damaged blocks if these are left out.
@@ -254,18 +271,30 @@ impl<'b> SeriesRows<'b> {
     /// of the time limit and of cancellation, which end the rows.
     #[expect(clippy::should_implement_trait, reason = "a series borrows the memory that all of them share")]
     pub fn next(&mut self) -> Result<Option<Series<'_, 'b>>, Error> {
+        self.advance()?;
+        Ok(self.current())
+    }
+
+    /// Goes to the next series, and reads its labels.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Result<(), Error> {
         while self.step()? {
             if matches!(self.source, Source::Sorted(_)) || self.read()? && !self.is_known()? {
                 break;
             }
         }
-        let blocks = self.reader.blocks;
-        let labels = match (&self.source, self.occurrences.first()) {
-            (_, None) => return Ok(None),
-            (Source::Sorted(_), _) => self.merged.as_slice(),
-            (_, Some(_)) => self.reader.current.as_ref().map(|current| current.resolver.last()).unwrap_or_default(),
+        Ok(())
+    }
+
+    /// Returns the series that was read last.
+    #[inline]
+    pub(crate) fn current(&self) -> Option<Series<'_, 'b>> {
+        let labels = match self.source {
+            _ if self.occurrences.is_empty() => return None,
+            Source::Sorted(_) => self.merged.as_slice(),
+            _ => self.reader.last(),
         };
-        Ok(Some(Series { blocks, labels, occurrences: &self.occurrences }))
+        Some(Series { blocks: self.reader.blocks, labels, occurrences: &self.occurrences })
     }
 
     /// Reads the labels of the series. Returns false if it is left out.
@@ -298,11 +327,9 @@ impl<'b> SeriesRows<'b> {
     /// Returns true if an earlier block has the series, and gave it already.
     #[inline]
     fn is_known(&mut self) -> Result<bool, Error> {
-        let (Source::Distinct(distinct), Some(current)) = (&mut self.source, &self.reader.current) else {
-            return Ok(false);
-        };
+        let Source::Distinct(distinct) = &mut self.source else { return Ok(false) };
         loop {
-            match distinct.is_known(current.resolver.last()) {
+            match distinct.is_known(self.reader.last()) {
                 Ok(is_known) => return Ok(is_known),
                 Err((error, block)) => {
                     let Some(damaged) = &self.damaged else { return Err(error) };
@@ -319,13 +346,25 @@ impl<'b> SeriesRows<'b> {
     /// # Errors
     /// As [`SeriesRows::next`].
     pub fn next_ids(&mut self) -> Result<Option<impl Iterator<Item = SeriesId>>, Error> {
-        let has_next = match self.source {
+        self.advance_ids()?;
+        Ok(self.current_ids())
+    }
+
+    /// Goes to the next series.
+    #[inline]
+    pub(crate) fn advance_ids(&mut self) -> Result<(), Error> {
+        match self.source {
             // Only its labels tell whether an earlier block has it.
-            Source::Distinct(_) => self.next()?.is_some(),
-            _ => self.step()?,
-        };
+            Source::Distinct(_) => self.advance(),
+            _ => self.step().map(drop),
+        }
+    }
+
+    /// Returns the ids of the current series.
+    #[inline]
+    pub(crate) fn current_ids(&self) -> Option<impl Iterator<Item = SeriesId>> {
         let series = Series { blocks: self.reader.blocks, labels: &[], occurrences: &self.occurrences };
-        Ok(has_next.then(|| series.ids()))
+        (!self.occurrences.is_empty()).then(|| series.ids())
     }
 
     /// Leaves out the rest of a damaged block, if that was asked for, and else returns the error.

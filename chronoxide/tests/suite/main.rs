@@ -14,6 +14,7 @@ use chronoxide::{
 mod batches;
 mod counts;
 mod opening;
+mod owned;
 mod remote;
 mod selection;
 mod sorted;

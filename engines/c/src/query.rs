@@ -49,6 +49,11 @@ pub struct CxCancel {
 }
 
 impl CxQuery<'_> {
+    /// Returns the flag that cancels the query, for rows that outlive the call.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.cancel.map(|cancel| Arc::clone(&cancel.flag)).unwrap_or_default()
+    }
+
     /// Adds time range and limits to a query.
     fn limit<'b>(&self, mut query: Query<'b>) -> Query<'b> {
         if let Some(&CxTimeRange { start, end }) = self.within {
@@ -70,18 +75,17 @@ impl CxQuery<'_> {
     }
 }
 
-/// Owner of all that the query of a call borrows.
-pub(crate) struct Asked {
-    blocks: Blocks,
-    /// Shared: what outlives a call must not borrow it.
-    flag: Option<Arc<AtomicBool>>,
-    damaged: Damage,
+/// All that the query of a call borrows.
+pub(crate) struct Asked<'a> {
+    pub(crate) blocks: &'a Blocks,
+    pub(crate) flag: Option<&'a AtomicBool>,
+    pub(crate) damaged: Damage,
 }
 
-impl Asked {
-    pub(crate) fn new(blocks: Option<&CxBlocks>, query: Option<&CxQuery<'_>>) -> Result<Self, Failure> {
-        let flag = query.and_then(|query| query.cancel).map(|cancel| Arc::clone(&cancel.flag));
-        Ok(Self { blocks: required(blocks, "blocks")?.blocks.clone(), flag, damaged: Damage::new() })
+impl<'a> Asked<'a> {
+    pub(crate) fn new(blocks: Option<&'a CxBlocks>, query: Option<&CxQuery<'a>>) -> Result<Self, Failure> {
+        let flag = query.and_then(|query| query.cancel).map(|cancel| &*cancel.flag);
+        Ok(Self { blocks: &required(blocks, "blocks")?.blocks, flag, damaged: Damage::new() })
     }
 
     /// Answers the query of the caller, or one of all series, and passes on the errors of damaged blocks that are
@@ -89,15 +93,15 @@ impl Asked {
     ///
     /// # Safety
     /// `selectors` points to as many selectors as it says.
-    pub(crate) unsafe fn ask<'a, T>(
-        &'a self,
+    pub(crate) unsafe fn ask<T>(
+        &self,
         query: Option<&CxQuery<'_>>,
         answer: impl FnOnce(Query<'a>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         // SAFETY: this function's contract.
         let answered = unsafe { self.query(query) }.and_then(answer);
         if let Some(damaged) = query.and_then(|query| query.damaged) {
-            self.report_to(damaged);
+            report(&self.damaged, damaged);
         }
         answered
     }
@@ -106,7 +110,7 @@ impl Asked {
     ///
     /// # Safety
     /// As [`Asked::ask`].
-    unsafe fn query(&self, query: Option<&CxQuery<'_>>) -> Result<Query<'_>, Failure> {
+    unsafe fn query(&self, query: Option<&CxQuery<'_>>) -> Result<Query<'a>, Failure> {
         let Some(wanted) = query else { return Ok(self.blocks.query(Selector::default())?) };
         let selectors = match wanted.selectors.is_null() {
             true => &[],
@@ -119,16 +123,16 @@ impl Asked {
         for selector in selectors {
             query = query.or(&selector?.selector)?;
         }
-        if let Some(flag) = &self.flag {
+        if let Some(flag) = self.flag {
             query = query.cancelled_by(flag);
         }
         Ok(if wanted.damaged.is_some() { query.skip_damaged(&self.damaged) } else { query })
     }
+}
 
-    /// Passes on the errors of damaged blocks that were skipped.
-    pub(crate) fn report_to(&self, damaged: &CxFailures) {
-        damaged.extend(self.damaged.take().into_iter().map(Failure::from));
-    }
+/// Passes on the errors of damaged blocks that were skipped.
+pub(crate) fn report(damage: &Damage, damaged: &CxFailures) {
+    damaged.extend(damage.take().into_iter().map(Failure::from));
 }
 
 /// Counts the series of a query. A series that several blocks have counts once.
@@ -159,7 +163,7 @@ pub unsafe extern "C" fn cx_query_label_names(
         give(names, "names", || {
             let asked = Asked::new(blocks, query)?;
             // SAFETY: the caller's contract.
-            unsafe { asked.ask(query, |query| Ok(CxStrings::new(&query.label_names()?, &asked.blocks))) }
+            unsafe { asked.ask(query, |query| Ok(CxStrings::new(&query.label_names()?, asked.blocks))) }
         })
     })
 }
@@ -180,7 +184,7 @@ pub unsafe extern "C" fn cx_query_label_values(
             // SAFETY: the caller's contract.
             let name = unsafe { pointer::text(name, name_len, "name") }?;
             // SAFETY: the caller's contract.
-            unsafe { asked.ask(query, |query| Ok(CxStrings::new(&query.label_values(name)?, &asked.blocks))) }
+            unsafe { asked.ask(query, |query| Ok(CxStrings::new(&query.label_values(name)?, asked.blocks))) }
         })
     })
 }

@@ -4,8 +4,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Mutex;
 
-use blocks::{Blocks, LabelReader};
-use self_cell::self_cell;
+use blocks::OwnedReader;
 
 use crate::blocks::CxBlocks;
 use crate::error::{CxError, guard, guard_value};
@@ -21,17 +20,9 @@ pub struct CxReader {
 
 /// A reader and the labels of its last series.
 struct Reading {
-    cell: ReaderCell,
+    reader: OwnedReader,
     labels: Vec<CxLabel>,
 }
-
-self_cell!(
-    struct ReaderCell {
-        owner: Blocks,
-        #[covariant]
-        dependent: LabelReader,
-    }
-);
 
 /// Makes a reader. It takes 40 KiB: read series in the order of their ids.
 #[unsafe(no_mangle)]
@@ -42,8 +33,8 @@ pub extern "C" fn cx_reader_new(
 ) -> CxStatus {
     guard(error, || {
         give(reader, "reader", || {
-            let cell = ReaderCell::new(required(blocks, "blocks")?.blocks.clone(), Blocks::reader);
-            Ok(CxReader { reading: Mutex::new(Reading { cell, labels: Vec::new() }) })
+            let reader = required(blocks, "blocks")?.blocks.clone().into_reader();
+            Ok(CxReader { reading: Mutex::new(Reading { reader, labels: Vec::new() }) })
         })
     })
 }
@@ -66,13 +57,9 @@ pub extern "C" fn cx_reader_labels(
         labels.write(ptr::null());
         count.write(0);
         let mut reading = lock(&required(reader, "reader")?.reading, "reader")?;
-        let Reading { cell, labels: kept } = &mut *reading;
+        let Reading { reader, labels: kept } = &mut *reading;
         kept.clear();
-        cell.with_dependent_mut(|_, reader| {
-            let found = reader.labels(id.into())?.unwrap_or_default();
-            kept.extend(found.iter().map(|&label| CxLabel::from(label)));
-            Ok::<(), blocks::Error>(())
-        })?;
+        kept.extend(reader.labels(id.into())?.unwrap_or_default().iter().map(|&label| CxLabel::from(label)));
         labels.write(first_element(kept));
         count.write(kept.len());
         Ok(())

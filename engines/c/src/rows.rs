@@ -4,15 +4,14 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Mutex;
 
-use blocks::SeriesRows;
-use self_cell::self_cell;
+use blocks::{Damage, OwnedRows};
 
 use crate::blocks::CxBlocks;
 use crate::error::{CxError, Failure, guard, guard_value};
 use crate::failures::CxFailures;
 use crate::label::{CxLabel, CxSeriesId, first_element};
 use crate::pointer::{give, lock, required};
-use crate::query::{Asked, CxQuery};
+use crate::query::{Asked, CxQuery, report};
 use crate::status::CxStatus;
 
 /// Order of series: one of CX_ORDER_....
@@ -28,6 +27,7 @@ pub const CX_ORDER_LABELS: CxOrder = 1;
 /// it: a second one gets CX_USAGE. It stays valid after its blocks are freed.
 pub struct CxRows {
     walk: Mutex<Walk>,
+    damaged: Damage,
 }
 
 /// A selected series. The arrays are valid until the next call with these rows; what the labels point to, as long as
@@ -46,18 +46,10 @@ pub struct CxSeries {
 }
 
 struct Walk {
-    rows: RowsCell,
+    rows: OwnedRows,
     ids: Vec<CxSeriesId>,
     labels: Vec<CxLabel>,
 }
-
-self_cell!(
-    struct RowsCell {
-        owner: Asked,
-        #[covariant]
-        dependent: SeriesRows,
-    }
-);
 
 impl Walk {
     /// Steps to the next series. Without its labels if they are not wanted.
@@ -65,17 +57,14 @@ impl Walk {
         let Self { rows, ids, labels } = self;
         ids.clear();
         labels.clear();
-        rows.with_dependent_mut(|_, rows| {
-            if with_labels {
-                if let Some(series) = rows.next()? {
-                    ids.extend(series.ids().map(CxSeriesId::from));
-                    labels.extend(series.labels().iter().map(|&label| CxLabel::from(label)));
-                }
-            } else if let Some(found) = rows.next_ids()? {
-                ids.extend(found.map(CxSeriesId::from));
+        if with_labels {
+            if let Some(series) = rows.next()? {
+                ids.extend(series.ids().map(CxSeriesId::from));
+                labels.extend(series.labels().iter().map(|&label| CxLabel::from(label)));
             }
-            Ok::<(), blocks::Error>(())
-        })?;
+        } else if let Some(found) = rows.next_ids()? {
+            ids.extend(found.map(CxSeriesId::from));
+        }
         let (id_count, label_count) = (ids.len(), labels.len());
         Ok(CxSeries { ids: first_element(ids), id_count, labels: first_element(labels), label_count })
     }
@@ -93,7 +82,9 @@ pub unsafe extern "C" fn cx_query_series(
 ) -> CxStatus {
     guard(error, || {
         give(rows, "rows", || {
-            let rows = RowsCell::try_new(Asked::new(blocks, query)?, |asked| {
+            let (damaged, flag) = (Damage::new(), query.map(CxQuery::flag).unwrap_or_default());
+            let rows = OwnedRows::with_flag(required(blocks, "blocks")?.blocks.clone(), flag, |blocks, flag| {
+                let asked = Asked { blocks, flag: Some(flag), damaged: damaged.clone() };
                 // SAFETY: the caller's contract.
                 unsafe {
                     asked.ask(query, |query| match order {
@@ -106,7 +97,7 @@ pub unsafe extern "C" fn cx_query_series(
                     })
                 }
             })?;
-            Ok(CxRows { walk: Mutex::new(Walk { rows, ids: Vec::new(), labels: Vec::new() }) })
+            Ok(CxRows { walk: Mutex::new(Walk { rows, ids: Vec::new(), labels: Vec::new() }), damaged })
         })
     })
 }
@@ -156,8 +147,9 @@ pub extern "C" fn cx_rows_damaged(
     error: Option<&mut MaybeUninit<CxError>>,
 ) -> CxStatus {
     guard(error, || {
-        let walk = lock(&required(rows, "rows")?.walk, "rows")?;
-        walk.rows.borrow_owner().report_to(required(damaged, "damaged")?);
+        let rows = required(rows, "rows")?;
+        let _walk = lock(&rows.walk, "rows")?;
+        report(&rows.damaged, required(damaged, "damaged")?);
         Ok(())
     })
 }

@@ -2,11 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use chronoxide::{Blocks, Label, Selection, SeriesId, SeriesRows};
+use chronoxide::{Blocks, Label, OwnedRows, Selection, SeriesId};
 use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyString};
-use self_cell::self_cell;
 
 use crate::errors::Raise;
 
@@ -59,24 +58,15 @@ pub(crate) fn get_item<'py>(
     }
 }
 
-self_cell!(
-    /// A selection and the rows that read it.
-    struct RowsCell {
-        owner: Selection,
-        #[covariant]
-        dependent: SeriesRows,
-    }
-);
-
 /// Iterator over the labels of series, as dicts.
 #[pyclass(frozen, module = "chronoxide", name = "SeriesIterator")]
 pub(crate) struct PySeriesIterator {
-    rows: Mutex<RowsCell>,
+    rows: Mutex<OwnedRows>,
 }
 
 impl PySeriesIterator {
     pub(crate) fn new(selection: Selection) -> Self {
-        Self { rows: Mutex::new(RowsCell::new(selection, Selection::series)) }
+        Self { rows: Mutex::new(selection.into_series()) }
     }
 }
 
@@ -88,9 +78,7 @@ impl PySeriesIterator {
 
     pub(crate) fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.with_dependent_mut(|_, rows| match rows.next().map_err(Raise::raise)? {
-            Some(series) => dict(py, series.labels()).map(Some),
-            None => Ok(None),
-        })
+        let series = rows.next().map_err(Raise::raise)?;
+        series.map(|series| dict(py, series.labels())).transpose()
     }
 }
