@@ -247,8 +247,8 @@ impl<'b> Query<'b> {
         Ok(SeriesRows::new(self.blocks, Source::Distinct(Box::new(distinct))).within(limits, self.damaged.clone()))
     }
 
-    /// Returns true if a block has a series with exactly these labels, whatever the selectors. Labels may come in any
-    /// order, and those with an empty value are ignored. Costs a search of some 5 us per block.
+    /// Returns true if the series with exactly these labels is selected. Labels may come in any order, and those with an
+    /// empty value are ignored. Costs a search of some 5 us per block.
     ///
     /// # Errors
     /// As [`Blocks::find`], unless damaged blocks are [skipped](Self::skip_damaged).
@@ -257,6 +257,9 @@ impl<'b> Query<'b> {
         limits.check()?;
         let labels: Vec<_> = labels.into_iter().collect();
         let labels = sorted(&labels)?;
+        if !self.selectors.iter().any(|selector| selector.matches(&labels)) {
+            return Ok(false);
+        }
         // Blocks that follow each other in time have most of their series in common.
         for position in self.within(limits).positions().into_iter().rev() {
             let Some(block) = self.blocks.set.blocks().get(position) else { continue };

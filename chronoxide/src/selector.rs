@@ -52,6 +52,14 @@ impl Selector {
     pub(crate) fn matchers(&self) -> &[Matcher] {
         &self.0
     }
+
+    /// Returns true if a series with these labels, which are sorted by name, matches.
+    pub(crate) fn matches(&self, labels: &[(&str, &str)]) -> bool {
+        self.0.iter().all(|matcher| {
+            let found = labels.binary_search_by_key(&matcher.name(), |(name, _)| name);
+            matcher.matches(found.ok().and_then(|place| labels.get(place)).map_or("", |(_, value)| value))
+        })
+    }
 }
 
 impl fmt::Display for Selector {

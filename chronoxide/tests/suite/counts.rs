@@ -55,8 +55,11 @@ fn blocks_that_are_united_are_queried_as_one() -> TestResult {
         assert!(!united.query("{}")?.has(labels.iter().skip(1))?);
         let number: u32 = labels["pod"].trim_start_matches("web-").parse()?;
         for (blocks, expected) in [(&united, true), (&a, number < 10), (&b, number >= 5)] {
-            // In any order, and whatever the selectors.
-            assert_eq!(blocks.query("absent")?.has(labels.iter().rev())?, expected, "{labels:?}");
+            // In any order.
+            assert_eq!(blocks.query("{}")?.has(labels.iter().rev())?, expected, "{labels:?}");
+            let small = blocks.query(r#"{"größe"="klein",nothing=""}"#)?.or(r#"up{pod=~"web-1[0-9]"}"#)?;
+            let is_small = labels.contains_key("größe") || labels["__name__"] == "up" && number >= 10;
+            assert_eq!(small.has(labels)?, expected && is_small, "{labels:?}");
         }
     }
     assert_eq!(Blocks::from_iter([]).query("{}")?.count()?, 0);
