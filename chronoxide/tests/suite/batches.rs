@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
-use chronoxide::{BatchOptions, ErrorKind};
+use chronoxide::{BatchOptions, Damage, Error, ErrorKind, WriteOptions};
 
-use super::{Fixture, Labelset, TestResult, labelsets};
+use super::opening::make_no_text;
+use super::{Fixture, Labelset, TestResult, labelsets, write};
 
 /// Returns the labels of each row of columns of strings, but the ids of blocks.
 fn rows(batches: impl RecordBatchReader) -> Result<Vec<Labelset>, Box<dyn std::error::Error>> {
@@ -74,5 +75,54 @@ fn columns_order_and_number_are_those_of_the_options() -> TestResult {
     assert!(matches!(dictionaries.schema().field(1).data_type(), DataType::Dictionary(..)));
     let error = query.batches(&pods.labels(["pod", "pod"])).expect_err("two columns of one name");
     assert_eq!(error.kind(), ErrorKind::Usage);
+    Ok(())
+}
+
+/// Columns are the labels of all blocks, and rows those of their own block.
+#[test]
+fn batches_of_blocks_with_other_labels_have_all_of_them() -> TestResult {
+    let fixture = Fixture::new()?;
+    let other: Vec<Labelset> = (0..3).map(|number| [("zone".to_owned(), number.to_string())].into()).collect();
+    write(&fixture.paths[1], WriteOptions::new().replace(true), &other)?;
+    let blocks = fixture.blocks()?;
+    let options = BatchOptions::new().without_dictionaries(true);
+    let mut expected = [labelsets(0, 10), other.clone()].concat();
+    expected.sort_unstable();
+    let selection = blocks.query("{}")?.select()?;
+    for batches in [blocks.query("{}")?.batches(&options)?, selection.batches(&options)?] {
+        let mut found = rows(batches)?;
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    for (part, single) in selection.by_block().iter().zip(blocks.each()) {
+        let mut expected = if part.len() == 3 { other.clone() } else { labelsets(0, 10) };
+        expected.sort_unstable();
+        for batches in [part.batches(&options)?, single.query("{}")?.batches(&options)?] {
+            let mut found = rows(batches)?;
+            found.sort_unstable();
+            assert_eq!(found, expected);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn batches_leave_out_damaged_blocks_if_that_is_asked_for() -> TestResult {
+    for damaged in 0..2 {
+        let fixture = Fixture::new()?;
+        make_no_text(&fixture.paths[damaged], "web-7")?;
+        let (blocks, damage) = (fixture.blocks()?, Damage::new());
+        let options = BatchOptions::new().without_dictionaries(true);
+        let query = blocks.query("up")?;
+        let error = query.batches(&options).expect_err("a block is damaged");
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*fixture.paths[damaged])));
+        let mut expected = if damaged == 0 { labelsets(5, 15) } else { labelsets(0, 10) };
+        expected.retain(|labels| labels["__name__"] == "up");
+        expected.sort_unstable();
+        let mut found = rows(query.skip_damaged(&damage).batches(&options)?)?;
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        assert!(damage.errors().iter().map(Error::path).eq([Some(&*fixture.paths[damaged])]), "{damage:?}");
+    }
     Ok(())
 }

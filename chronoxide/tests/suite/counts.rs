@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
-use chronoxide::{Blocks, Damage, ErrorKind, OpenOptions, Query};
+use chronoxide::{BatchOptions, Blocks, Damage, ErrorKind, OpenOptions, Query, WriteOptions};
 
-use super::{Fixture, Labelset, TestResult};
+use super::{Fixture, Labelset, TestResult, labelsets, write};
 
 /// Checks what a query counts and streams against the series that it selects.
 pub(super) fn check(query: &Query<'_>, expected: &BTreeSet<Labelset>) -> Result<(), Box<dyn StdError>> {
@@ -92,5 +92,79 @@ fn damage_ends_the_series_of_its_block() -> TestResult {
     check(&tolerant, &second)?;
     let errors = errors.errors();
     assert_eq!(errors.iter().map(chronoxide::Error::path).collect::<Vec<_>>(), [Some(fixture.paths[0].as_path())]);
+    Ok(())
+}
+
+/// Values that two names share, and names that begin those of other series.
+#[test]
+fn values_are_counted_by_name_and_keysets_by_all_names() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let sets: Vec<Labelset> = [
+        &[("a", "1")][..],
+        &[("a", "1"), ("b", "1")],
+        &[("a", "1"), ("b", "1"), ("c", "1")],
+        &[("a", "2"), ("b", "1")],
+        &[("b", "1"), ("c", "2")],
+    ]
+    .map(|labels| labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    .into();
+    let paths = ["a.cx", "b.cx"].map(|name| folder.path().join(name));
+    write(&paths[0], WriteOptions::new(), &sets[..4])?;
+    write(&paths[1], WriteOptions::new(), &sets[1..])?;
+    let both = Blocks::open(folder.path())?;
+    assert_eq!(super::read(&both.query("{}")?)?, sets.iter().cloned().collect());
+    // One block and two selectors.
+    let one = Blocks::open(&paths[0])?;
+    let either = one.query(r#"{c="1"}"#)?.or(r#"{a="2"}"#)?;
+    assert_eq!(super::read(&either)?, sets[2..4].iter().cloned().collect());
+    assert_eq!(super::read(&one.query("{}")?)?, sets[..4].iter().cloned().collect());
+    Ok(())
+}
+
+/// A series counts once, also if only the first and the last of three blocks have it.
+#[test]
+fn series_of_three_blocks_count_once() -> TestResult {
+    let sets = [labelsets(0, 6), labelsets(4, 8), [labelsets(0, 2), labelsets(7, 9)].concat()];
+    // Blocks come in the order of their ids: each gets each place.
+    for extra in 20..26 {
+        let folder = tempfile::tempdir()?;
+        let mut all = BTreeSet::new();
+        for (number, set) in sets.iter().enumerate() {
+            let set = [set.clone(), labelsets(extra + 10 * number as u32, extra + 10 * number as u32 + 1)].concat();
+            write(&folder.path().join(format!("{number}.cx")), WriteOptions::new(), &set)?;
+            all.extend(set);
+        }
+        assert_eq!(super::read(&Blocks::open(folder.path())?.query("{}")?)?, all);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_limit_of_series_is_no_damage() -> TestResult {
+    let fixture = Fixture::new()?;
+    let (one, both, damage) = (Blocks::open(&fixture.paths[0])?, fixture.blocks()?, Damage::new());
+    for (blocks, count) in [(&one, 20), (&both, 40)] {
+        let query = blocks.query("{}")?.skip_damaged(&damage);
+        for max in [count - 1, count] {
+            let query = query.clone().max_series(max);
+            let mut rows = query.distinct_series()?;
+            let read = std::iter::from_fn(|| rows.next().map(|row| row.map(drop)).transpose());
+            let results = [
+                read.collect::<Result<Vec<()>, _>>().map(drop),
+                query.cardinality().map(drop),
+                query.count().map(drop),
+                query.series().map(drop),
+                query.sorted_series().map(drop),
+                query.select().map(drop),
+                query.group_by(&["pod"]).map(drop),
+                query.batches(&BatchOptions::new()).map(drop),
+            ];
+            for result in results {
+                let expected = if max < count { Err(ErrorKind::TooManySeries) } else { Ok(()) };
+                assert_eq!(result.map_err(|error| error.kind()), expected, "{max} of {count}");
+            }
+        }
+    }
+    assert!(damage.is_empty(), "{damage:?}");
     Ok(())
 }

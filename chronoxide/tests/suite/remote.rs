@@ -1,10 +1,12 @@
 //! Blocks of an object store, as those of a folder.
 
-use chronoxide::{Blocks, ErrorKind, Layout, OpenOptions, WriteOptions};
+use chronoxide::{Blocks, CompactOptions, ErrorKind, Layout, OpenOptions, WriteOptions, compact};
 use chronoxide_object_server::{BUCKET, Server};
+use chronoxide_reader::SectionKind;
+use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
 
-use super::TestResult;
+use super::{Fixture, TestResult};
 
 #[test]
 fn a_location_is_queried_like_a_folder() -> TestResult {
@@ -99,5 +101,79 @@ fn a_query_of_a_remote_block_fetches_what_it_reads() -> TestResult {
     let error = options.open_for(&url, |blocks| blocks.query("{").map(drop)).expect_err("no selector");
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert_eq!(options.open_for(&path, |_| Ok(()))?.query("{}")?.count()?, 60_000);
+    Ok(())
+}
+
+/// Blocks that a merge replaced are hidden, and archives that cannot be decoded are damaged, as in a folder.
+#[test]
+fn replaced_and_damaged_blocks_of_a_location_are_those_of_a_folder() -> TestResult {
+    let (server, fixture, cache) = (Server::s3s()?, Fixture::new()?, tempfile::tempdir()?);
+    let folder = fixture.folder.path();
+    compact(&fixture.paths, folder.join("all.cx"), &CompactOptions::new())?;
+    let settings = Server::settings(server.endpoint());
+    let location = chronoxide_store::Location::open_with(&format!("s3://{BUCKET}/hidden"), &settings)?;
+    for name in ["a.cx", "all.cx", "b.cx"] {
+        location.create_bytes(name, &std::fs::read(folder.join(name))?)?;
+    }
+    let options = settings
+        .iter()
+        .fold(OpenOptions::new().cache(cache.path()), |options, (name, value)| options.store_setting(name, value));
+    let url = format!("s3://{BUCKET}/hidden/");
+    for blocks in [fixture.blocks()?, options.open(&url)?] {
+        assert_eq!((blocks.len(), blocks.replaced()), (1, 2));
+        assert_eq!(super::read(&blocks.query("{}")?)?, fixture.all);
+    }
+
+    let archive = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/archive-many.cx");
+    let mut editor = BlockEditor::open(&std::fs::read(archive)?);
+    let packed = editor.section(SectionKind::PackedArena);
+    let middle = packed.len() / 2;
+    packed[middle..].fill(0xff);
+    std::fs::write(folder.join("archive.cx"), editor.close())?;
+    // A store would not give it: copies are verified.
+    let error = OpenOptions::new().open(folder).expect_err("its strings cannot be decoded");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*folder.join("archive.cx"))));
+    let rest = OpenOptions::new().skip_damaged(true).open(folder)?;
+    assert_eq!((rest.len(), rest.replaced(), rest.damaged().len()), (1, 2, 1));
+    assert_eq!(rest.damaged()[0].path(), Some(&*folder.join("archive.cx")));
+    assert_eq!(super::read(&rest.query("{}")?)?, fixture.all);
+    Ok(())
+}
+
+/// Copies that were damaged in the cache are not left out unnoticed.
+#[test]
+fn damaged_copies_are_errors_or_fetched_again() -> TestResult {
+    let (server, fixture, cache) = (Server::s3s()?, Fixture::new()?, tempfile::tempdir()?);
+    let settings = Server::settings(server.endpoint());
+    let location = chronoxide_store::Location::open_with(&format!("s3://{BUCKET}/copies"), &settings)?;
+    let archive = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/archive-many.cx");
+    location.create_bytes("a.cx", &std::fs::read(&fixture.paths[0])?)?;
+    location.create_bytes("archive.cx", &std::fs::read(archive)?)?;
+    let options = settings
+        .iter()
+        .fold(OpenOptions::new().cache(cache.path()), |options, (name, value)| options.store_setting(name, value));
+    let url = format!("s3://{BUCKET}/copies/");
+    let series = options.open(&url)?.query("{}")?.count()?;
+    let copies =
+        std::fs::read_dir(cache.path())?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    let copies: Vec<_> = copies.into_iter().filter(|path| path.is_file()).collect();
+    assert!(copies.len() >= 2, "{copies:?}");
+    for path in copies {
+        let sound = std::fs::read(&path)?;
+        for at in [0, sound.len() / 2, sound.len() - 1] {
+            let mut bytes = sound.clone();
+            bytes[at] ^= 1;
+            std::fs::remove_file(&path)?;
+            std::fs::write(&path, &bytes)?;
+            match options.open(&url).and_then(|blocks| blocks.query("{}")?.count()) {
+                Ok(count) => assert_eq!(count, series, "{path:?}, byte {at}"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}"),
+            }
+            if let Ok(rest) = options.clone().skip_damaged(true).open(&url) {
+                assert_eq!(rest.len() + rest.damaged().len(), 2, "{path:?}, byte {at}");
+            }
+            std::fs::write(&path, &sound)?;
+        }
+    }
     Ok(())
 }

@@ -77,3 +77,54 @@ fn each_block_is_one_alone() -> TestResult {
     assert!(!external.is_empty() && external.is_sorted_by_key(|label| label.name), "{external:?}");
     Ok(())
 }
+
+/// Blocks of one folder have equal numbers for other series.
+#[test]
+fn selections_of_different_blocks_differ() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let parts = blocks.query("{}")?.select()?.by_block();
+    let [left, right] = &parts[..] else { panic!("two blocks") };
+    assert_eq!((left.len(), right.len()), (20, 20));
+    assert!(left != right, "the refs are equal, and the blocks are not");
+    assert!(*left == left.clone());
+    for combined in [left.union(right), left.intersection(right), left.difference(right)] {
+        assert_eq!(combined.map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::Usage));
+    }
+    assert!(left.ids().all(|id| left.contains(id) && !right.contains(id)));
+
+    // Only one of the blocks has the pod.
+    let alone = blocks.query(r#"{pod="web-1"}"#)?.select()?;
+    assert_eq!(ids(&alone).len(), 2);
+    assert!(!alone.is_empty());
+    Ok(())
+}
+
+/// A reader goes from block to block and back.
+#[test]
+fn a_reader_reads_ids_in_any_order() -> TestResult {
+    let fixture = Fixture::new()?;
+    let blocks = fixture.blocks()?;
+    let mut reader = blocks.reader();
+    for labels in fixture.all.iter().chain(fixture.all.iter().rev()) {
+        for id in blocks.find(labels)? {
+            let found = reader.labels(id)?.expect("it was found");
+            assert!(found.iter().map(|label| (label.name, label.value)).eq(labels.iter().map(|(n, v)| (&**n, &**v))));
+            assert_eq!(reader.labels(SeriesId { series: 20, ..id })?, None, "20 series have numbers up to 19");
+        }
+    }
+    Ok(())
+}
+
+/// A block alone is opened again as its folder was.
+#[test]
+fn a_block_alone_keeps_the_options_of_its_folder() -> TestResult {
+    let fixture = Fixture::new()?;
+    let eager = chronoxide::OpenOptions::new().checks(chronoxide::Checks::Eager);
+    let each = eager.open(fixture.folder.path())?.each();
+    super::opening::damage(&fixture)?;
+    let kinds: Vec<_> = each.iter().map(|block| block.refresh().map(|_| ()).map_err(|error| error.kind())).collect();
+    assert_eq!(kinds.iter().filter(|kind| kind.is_ok()).count(), 1);
+    assert!(kinds.contains(&Err(ErrorKind::Corrupt)), "{kinds:?}");
+    Ok(())
+}

@@ -154,3 +154,42 @@ fn lists_of_strings_end_where_they_should() -> TestResult {
     assert_eq!(query.label_values("pod")?, ["web-0", "web-1"]);
     Ok(())
 }
+
+/// Rows of each order have the ids that a search finds.
+#[test]
+fn ids_of_each_order_are_those_of_a_search() -> TestResult {
+    let fixture = Fixture::new()?;
+    write(&fixture.folder.path().join("c.cx"), WriteOptions::new(), &labelsets(3, 7))?;
+    let blocks = fixture.blocks()?;
+    let query = blocks.query("{}")?;
+    for mut rows in [query.series()?, query.sorted_series()?] {
+        while let Some(series) = rows.next()? {
+            let found = blocks.find(series.labels())?;
+            assert!(found.is_sorted() && !found.is_empty());
+            assert_eq!(series.ids().collect::<Vec<_>>(), found);
+        }
+    }
+    let mut rows = query.distinct_series()?;
+    while let Some(series) = rows.next()? {
+        assert!(series.ids().eq(blocks.find(series.labels())?.first().copied()), "that of the first block");
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_of_each_order_are_cancelled() -> TestResult {
+    let fixture = Fixture::new()?;
+    write(&fixture.paths[0], WriteOptions::new().replace(true), &labelsets(0, 3000))?;
+    let block = Blocks::open(&fixture.paths[0])?;
+    let flag = std::sync::atomic::AtomicBool::new(false);
+    let query = block.query("{}")?.cancelled_by(&flag);
+    for mut rows in [query.series()?, query.sorted_series()?, query.distinct_series()?] {
+        assert!(rows.next()?.is_some());
+        flag.store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = std::iter::from_fn(|| rows.next().map(|row| row.map(drop)).transpose()).find_map(Result::err);
+        assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Cancelled));
+        assert!(rows.next()?.is_none(), "the error ends the rows");
+        flag.store(false, std::sync::atomic::Ordering::Relaxed);
+    }
+    Ok(())
+}
