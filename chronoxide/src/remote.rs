@@ -73,7 +73,8 @@ impl OpenOptions {
 
     pub(crate) fn open_url(&self, url: &str) -> Result<Found, Error> {
         let Remote { cache, settings } = &self.remote;
-        let location = Location::open_with(url, settings)?;
+        let located = |error: StoreError| Error::from(error).with_path(Path::new(url));
+        let location = Location::open_with(url, settings).map_err(located)?;
         if !location.is_remote() {
             return self.open_path(Path::new(location.text()));
         }
@@ -82,11 +83,15 @@ impl OpenOptions {
             None => Cache::from_environment(DEFAULT_CACHE_LEN)?,
         };
         if url.ends_with(BLOCK_SUFFIX) {
-            let copy = cache.fetch_url_with(url, settings)?;
+            let copy = cache.fetch_url_with(url, settings).map_err(located)?;
             return self.single(self.open_copy(url.to_owned(), &copy)?);
         }
-        let (listing, copies) = cache.fetch_live(&location)?;
-        let mut damaged: Vec<Error> = listing.unreadable.into_iter().map(|(_, error)| error.into()).collect();
+        let (listing, copies) = cache.fetch_live(&location).map_err(located)?;
+        let mut damaged: Vec<Error> = listing
+            .unreadable
+            .into_iter()
+            .map(|(key, error)| Error::from(error).with_path(Path::new(&location.name(&key))))
+            .collect();
         let mut blocks = Vec::new();
         for (listed, copy) in listing.live.iter().zip(copies) {
             match self.open_copy(location.name(&listed.object.key), &copy) {

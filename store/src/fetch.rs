@@ -155,6 +155,11 @@ impl Cache {
     /// # Errors
     /// The error of the first block that cannot be fetched.
     pub fn fetch_all(&self, location: &Location, blocks: &[Listed]) -> Result<Vec<PathBuf>, StoreError> {
+        self.fetch_each(location, blocks).into_iter().collect()
+    }
+
+    /// Fetches blocks as [`Cache::fetch_all`], and goes on behind damaged ones. Another error ends the list.
+    fn fetch_each(&self, location: &Location, blocks: &[Listed]) -> Vec<Result<PathBuf, StoreError>> {
         let kept = blocks.iter().map(|block| self.path(&block.wanted())).collect();
         // Downloads at the same time do not see each other's bytes: there is room for all of them first.
         if location.is_remote() {
@@ -167,7 +172,7 @@ impl Cache {
             let mut fetched = Vec::new();
             while let Some((place, block)) = blocks.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
                 let path = self.fetch_beside(location, &block.wanted(), &kept);
-                if path.is_err() {
+                if path.as_ref().is_err_and(|error| !is_damage(error)) {
                     next.store(blocks.len(), Ordering::Relaxed);
                 }
                 fetched.push((place, path));
@@ -183,21 +188,31 @@ impl Cache {
         all.into_iter().map(|(_, path)| path).collect()
     }
 
-    /// Lists a location, and returns the files of its live blocks, in their order, as [`Cache::fetch_all`]. If a block
-    /// is not the one that the manifest describes, lists the location again by its blocks alone.
+    /// Lists a location, and returns the files of its live blocks, in their order, as [`Cache::fetch_all`]. Blocks that
+    /// turn out to be damaged become [unreadable](Listing::unreadable) ones of the listing. If a block is not the one
+    /// that the manifest describes, lists the location again by its blocks alone.
     ///
     /// # Errors
     /// As [`Listing::read`] and [`Cache::fetch_all`].
     pub fn fetch_live(&self, location: &Location) -> Result<(Listing, Vec<PathBuf>), StoreError> {
-        let listing = Listing::read(location)?;
-        match self.fetch_all(location, &listing.live) {
-            Err(StoreError::Changed { .. }) if listing.from_manifest > 0 => {
-                let listing = Listing::read_blocks(location)?;
-                let paths = self.fetch_all(location, &listing.live)?;
-                Ok((listing, paths))
-            }
-            fetched => Ok((listing, fetched?)),
+        let mut listing = Listing::read(location)?;
+        let mut fetched = self.fetch_each(location, &listing.live);
+        if listing.from_manifest > 0 && fetched.iter().any(|path| matches!(path, Err(StoreError::Changed { .. }))) {
+            listing = Listing::read_blocks(location)?;
+            fetched = self.fetch_each(location, &listing.live);
         }
+        let mut paths = Vec::with_capacity(fetched.len());
+        for (block, path) in std::mem::take(&mut listing.live).into_iter().zip(fetched) {
+            match path {
+                Ok(path) => {
+                    paths.push(path);
+                    listing.live.push(block);
+                }
+                Err(error) if is_damage(&error) => listing.unreadable.push((block.object.key, error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((listing, paths))
     }
 
     /// Returns the file of the block of a URL, as [`Cache::fetch`].
@@ -440,6 +455,11 @@ enum Unfit {
 }
 
 /// Returns the error of a file that was refused.
+/// Returns true if an object is a damaged block.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Block { .. })
+}
+
 fn refused(location: &Location, wanted: &Wanted<'_>, unfit: Unfit) -> StoreError {
     let object = location.name(wanted.key);
     match unfit {

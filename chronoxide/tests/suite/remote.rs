@@ -1,5 +1,7 @@
 //! Blocks of an object store, as those of a folder.
 
+use std::path::{Path, PathBuf};
+
 use chronoxide::{Blocks, CompactOptions, ErrorKind, Layout, OpenOptions, WriteOptions, compact};
 use chronoxide_object_server::{BUCKET, Server};
 use chronoxide_reader::SectionKind;
@@ -54,8 +56,21 @@ fn a_location_is_queried_like_a_folder() -> TestResult {
     location.create_bytes("damaged.cx", &[7; 5000])?;
     let error = before.refresh().expect_err("an object is not a block");
     assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("damaged.cx"), "{error}");
-    let rest = options.skip_damaged(true).open(&url)?;
+    let options = options.skip_damaged(true);
+    let rest = options.open(&url)?;
     assert_eq!((rest.len(), rest.damaged().len()), (before.len(), 1));
+    // Damage behind a sound header is found when the object was fetched; the cache has a sound copy.
+    let empty = tempfile::tempdir()?;
+    let options = options.cache(empty.path());
+    let mut late = std::fs::read(folder.path().join("many-chunks.cx"))?;
+    let last = late.len() - 9000;
+    late[last] ^= 1;
+    location.delete(&["many-chunks.cx".to_owned()], &mut |_| {})?;
+    location.create_bytes("late.cx", &late)?;
+    let rest = options.open(&url)?;
+    assert_eq!((rest.len(), rest.damaged().len()), (before.len() - 1, 2));
+    let paths: Vec<_> = rest.damaged().iter().map(|error| error.path().map(Path::to_owned)).collect();
+    assert_eq!(paths, ["damaged.cx", "late.cx"].map(|name| Some(PathBuf::from(format!("{url}{name}")))));
     Ok(())
 }
 
