@@ -94,14 +94,17 @@ impl OpenOptions {
 
     /// Opens a block, or the live blocks of a folder.
     ///
-    /// The blocks of a folder are its files whose names end in `.cx`. The live ones are those that no finished
-    /// compaction replaced, so that each series counts once. The folder may change afterwards: the result is a
-    /// snapshot. With the feature `objects`, the path may be a URL: see the documentation of the crate.
+    /// The blocks of a folder are its files whose names end in `.cx` and begin with no point. The live ones are those
+    /// that no finished compaction replaced, so that each series counts once. The folder may change afterwards: the
+    /// result is a snapshot. With the feature `objects`, the path may be a URL: see the documentation of the crate.
     ///
     /// # Errors
     /// Errors of kind `Io`, and of kind `Corrupt` or `Unsupported` for a file that is not a valid block.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Blocks, Error> {
         let path = path.as_ref();
+        if path.as_os_str().is_empty() {
+            return Err(Error::new(ErrorKind::Usage, "the path is empty"));
+        }
         let found = match as_url(path) {
             Some(url) => self.open_url(url)?,
             None => self.open_path(path)?,
@@ -119,10 +122,7 @@ impl OpenOptions {
     }
 
     pub(crate) fn open_path(&self, path: &Path) -> Result<Found, Error> {
-        if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            // Reading a pipe would wait, and a device may have no end.
-            return Err(Error::new(ErrorKind::Io, format!("{}: not a file", path.display())).with_path(path));
-        }
+        expect_file(path)?;
         if !path.is_dir() {
             return self.single(self.open_file(path)?);
         }
@@ -202,13 +202,27 @@ impl Error {
     }
 }
 
-/// Returns a path that is a URL: no file has it.
+/// Returns a path that is a URL: it begins with a scheme, and no file has it.
 pub(crate) fn as_url(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| text.contains("://") && path.symlink_metadata().is_err())
+    let is_scheme = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let is_url = |text: &&str| text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
+    path.to_str().filter(is_url).filter(|_| path.symlink_metadata().is_err())
+}
+
+/// Refuses a pipe, reading which would wait, and a device, which may have no end.
+fn expect_file(path: &Path) -> Result<(), Error> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            Err(Error::new(ErrorKind::Io, format!("{}: not a file", path.display())).with_path(path))
+        }
+        // Opening it gives a better error.
+        _ => Ok(()),
+    }
 }
 
 /// Reads a block into memory, and checks every rule of the format.
 pub(crate) fn read_verified(path: &Path) -> Result<Block, Error> {
+    expect_file(path)?;
     let block = Block::read(path, Checks::Eager)?;
     block.verify().map_err(|error| block.locate(error))?;
     Ok(block)

@@ -169,9 +169,14 @@ fn failure<E: std::error::Error + Send + Sync + 'static>(error: CompactionError<
         let text = format!("the merge could need {needed} bytes or more, and the limit is {limit}: merge fewer blocks");
         return Error::new(kind, text);
     }
+    let reason = match &error {
+        // That of the commands names options.
+        CompactError::Differs { what, .. } => format!("differs from the first input in its {what}"),
+        error => error.reason(),
+    };
     let path = error.input().and_then(|input| inputs.get(input)).and_then(Block::path);
     match path {
-        Some(path) => Error::new(kind, format!("{}: {}", path.display(), error.reason())).with_path(path),
+        Some(path) => Error::new(kind, format!("{}: {reason}", path.display())).with_path(path),
         None => Error::new(kind, error),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chronoxide_compactor::CompactOptions;
 use chronoxide_format::SeriesRef;
-use chronoxide_format::layout::RowForm;
+use chronoxide_format::layout::{MAGIC, RowForm};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::merge_in_memory;
@@ -262,13 +262,14 @@ fn limits_hold_for_all_blocks_together() {
 
 #[test]
 fn a_folder_that_exceeds_the_limits_of_the_system_is_not_taken_for_a_damaged_one() {
-    // A file of 2^60 bytes, without any content: no address space has room for it.
+    // A file of 2^60 bytes, of which only the magic is written: no address space has room for it.
     let folder = match tempfile::tempdir_in("/dev/shm") {
         Ok(folder) => folder,
         Err(error) => return skip_or_fail("a file system with files of any length", error),
     };
     let contents = blocks(folder.path(), 3, &mut Random::new(3));
-    let large = fs::File::create(folder.path().join("large.cx")).expect("a file");
+    fs::write(folder.path().join("large.cx"), MAGIC).expect("a file");
+    let large = fs::File::options().write(true).open(folder.path().join("large.cx")).expect("the file");
     large.set_len(1 << 60).expect("a file in memory can have this length");
     // SAFETY: files of the folder are not changed while they are mapped.
     for result in [unsafe { BlockSet::map(folder.path(), Checks::Lazy) }, BlockSet::read(folder.path(), Checks::Lazy)] {

@@ -34,10 +34,17 @@ impl Backing {
         Ok(Self::Map(unsafe { mapping::map(&file) }.map_err(|source| OpenError::io(path, source))?))
     }
 
-    /// Reads a file into memory.
-    pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
+    /// Reads a file into memory. Of a file that does not begin with the magic, only as many bytes: it may be of any
+    /// size.
+    pub(crate) fn read(path: &Path, magic: &[u8; 8]) -> Result<Self, OpenError> {
+        let io = |source| OpenError::io(path, source);
+        let (mut file, len) = open(path)?;
         let mut bytes = Vec::new();
-        open(path)?.0.read_to_end(&mut bytes).map_err(|source| OpenError::io(path, source))?;
+        file.by_ref().take(8).read_to_end(&mut bytes).map_err(io)?;
+        if bytes == magic {
+            bytes.try_reserve(len).map_err(|_| io(io::ErrorKind::OutOfMemory.into()))?;
+            file.read_to_end(&mut bytes).map_err(io)?;
+        }
         Ok(Self::Heap(bytes))
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use chronoxide_format::Error;
 use chronoxide_format::checksum::ChunkProofs;
+use chronoxide_format::layout::MAGIC;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Frame, Paths, Text};
 
@@ -133,7 +134,7 @@ impl Block {
     /// Those of [`Block::read`].
     pub fn read_packed(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let block = Self::open_packed(Backing::read(path)?, checks, Some(path.to_owned()));
+        let block = Self::open_packed(Backing::read(path, &MAGIC)?, checks, Some(path.to_owned()));
         block.map_err(|source| OpenError::block(path, source))
     }
 
@@ -186,7 +187,7 @@ impl Block {
     /// valid block.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        Self::open_file(path, Backing::read(path)?, checks)
+        Self::open_file(path, Backing::read(path, &MAGIC)?, checks)
     }
 
     /// Opens a block that is in memory.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chronoxide_format::checksum::ChunkProofs;
+use chronoxide_format::remap::layout::REMAP_MAGIC;
 use chronoxide_format::remap::{RemapError, RemapFrame, RemapView};
 
 use crate::backing::Backing;
@@ -79,7 +80,7 @@ impl Remap {
     /// valid remap.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        Self::open_file(path, Backing::read(path)?, checks)
+        Self::open_file(path, Backing::read(path, &REMAP_MAGIC)?, checks)
     }
 
     /// Opens a remap that is in memory.
