@@ -1,10 +1,13 @@
 //! [`Query::distinct_series`]: the series of several blocks, each once, without memory per series.
 
+use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::vec;
 
 use chronoxide_reader::{FindError, SeriesRef};
 use chronoxide_select::{Limits, Matcher, Occurrence, Pages, Searcher};
+use foldhash::quality::RandomState;
 
 use crate::{Blocks, Error, Label, Query, Selector};
 
@@ -20,6 +23,8 @@ pub(crate) struct Distinct<'b> {
     current: Option<Current<'b>>,
     /// Number of series so far, of all blocks.
     found: u64,
+    /// Hashes of the labels of series that damaged blocks gave before their damage was met.
+    given: HashSet<u64, RandomState>,
     labels: Vec<(&'b str, &'b str)>,
 }
 
@@ -30,6 +35,8 @@ struct Current<'b> {
     pages: Pages,
     page: vec::IntoIter<Range<SeriesRef>>,
     run: Range<u32>,
+    /// Number of series so far.
+    given: u64,
 }
 
 impl<'b> Distinct<'b> {
@@ -42,6 +49,7 @@ impl<'b> Distinct<'b> {
             earlier: Vec::new(),
             current: None,
             found: 0,
+            given: HashSet::default(),
             labels: Vec::new(),
         }
     }
@@ -56,6 +64,7 @@ impl<'b> Distinct<'b> {
             };
             if let Some(series) = current.run.next() {
                 self.found += 1;
+                current.given += 1;
                 self.limits.check_series(self.found).map_err(|error| (error.into(), current.block))?;
                 return Ok(Some(Occurrence { block: current.block, series: SeriesRef(series) }));
             }
@@ -83,17 +92,41 @@ impl<'b> Distinct<'b> {
         let searcher = opened.open().searcher(self.limits.without_max_series())?;
         let alternatives: Vec<&[Matcher]> = self.selectors.iter().map(Selector::matchers).collect();
         let pages = searcher.pages(alternatives).map_err(|error| self.blocks.locate(block, error))?;
-        Ok(Some(Current { block, searcher, pages, page: Vec::new().into_iter(), run: 0..0 }))
+        Ok(Some(Current { block, searcher, pages, page: Vec::new().into_iter(), run: 0..0, given: 0 }))
     }
 
-    /// Leaves out a damaged block.
+    /// Leaves out the rest of a damaged block. It cannot be searched any more: what it gave is read again and kept.
     pub(crate) fn leave_out(&mut self, block: usize) {
-        self.current.take_if(|current| current.block == block);
+        let given = match self.current.take_if(|current| current.block == block) {
+            Some(current) => current.given,
+            None if self.earlier.contains(&block) => u64::MAX,
+            None => 0,
+        };
         self.earlier.retain(|earlier| *earlier != block);
+        if given > 0
+            && let Ok(Some(Current { searcher, mut pages, .. })) = self.begin(block)
+        {
+            let mut left = given;
+            let mut reader = self.blocks.reader();
+            while let Ok(Some(page)) = pages.next_page(&searcher)
+                && left > 0
+            {
+                for series in page.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+                    left -= 1;
+                    if let Ok(Some(labels)) = reader.read(Occurrence { block, series }) {
+                        self.given.insert(self.given.hasher().hash_one(labels));
+                    }
+                }
+            }
+        }
     }
 
     /// Returns true if an earlier block has a series with these labels. An error has the position of that block.
     pub(crate) fn is_known(&mut self, labels: &[Label<'b>]) -> Result<bool, (Error, usize)> {
+        // Most calls meet no damage.
+        if !self.given.is_empty() && self.given.contains(&self.given.hasher().hash_one(labels)) {
+            return Ok(true);
+        }
         self.labels.clear();
         self.labels.extend(labels.iter().map(|label| (label.name, label.value)));
         // Blocks that follow each other in time have most of their series in common.

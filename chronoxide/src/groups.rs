@@ -43,10 +43,11 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
     if let [only] = selection.blocks() {
         found.numbers(only.block).iter().for_each(|&group| count(group));
     } else {
-        // A series counts in the first block that has it.
+        // A series counts in the first block that has it, among those whose groups could be read.
+        let is_grouped = |block: usize| !found.numbers(block).is_empty();
         let mut firsts: BTreeMap<usize, Vec<SeriesRef>> = BTreeMap::new();
         for joined in query.accepted(started.join(&selection)?)? {
-            if let Some(first) = joined.occurrences().first() {
+            if let Some(first) = joined.occurrences().iter().find(|place| is_grouped(place.block)) {
                 firsts.entry(first.block).or_default().push(first.series);
             }
         }

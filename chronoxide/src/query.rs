@@ -8,7 +8,7 @@ use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery,
 
 use crate::distinct::Distinct;
 use crate::groups::group;
-use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, sorted};
+use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, note, sorted};
 use crate::{AsLabel, Blocks, Damage, Error, ErrorKind, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
@@ -177,13 +177,7 @@ impl<'b> Query<'b> {
 
     /// Notes the error of a damaged block that is left out, or returns it.
     pub(crate) fn leave_out(&self, error: Error) -> Result<(), Error> {
-        match &self.damaged {
-            Some(damaged) if error.kind() == ErrorKind::Corrupt => {
-                damaged.note([error]);
-                Ok(())
-            }
-            _ => Err(error),
-        }
+        note(self.damaged.as_ref(), error)
     }
 
     /// Returns a result, if it may lack the blocks that it lacks.
@@ -247,8 +241,8 @@ impl<'b> Query<'b> {
         Ok(SeriesRows::new(self.blocks, Source::Distinct(Box::new(distinct))).within(limits, self.damaged.clone()))
     }
 
-    /// Returns true if the series with exactly these labels is selected. Labels may come in any order, and those with an
-    /// empty value are ignored. Costs a search of some 5 us per block.
+    /// Returns true if the series with exactly these labels is selected. Labels may come in any order, and those with
+    /// an empty value are ignored. Costs a search of some 5 us per block.
     ///
     /// # Errors
     /// As [`Blocks::find`], unless damaged blocks are [skipped](Self::skip_damaged).

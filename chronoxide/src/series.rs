@@ -88,7 +88,7 @@ impl<'b> LabelReader<'b> {
     }
 
     #[inline]
-    fn read(&mut self, Occurrence { block, series }: Occurrence) -> Result<Option<&[Label<'b>]>, Error> {
+    pub(crate) fn read(&mut self, Occurrence { block, series }: Occurrence) -> Result<Option<&[Label<'b>]>, Error> {
         if self.current.as_ref().is_none_or(|current| current.block != block) {
             self.enter(block)?;
         }
@@ -332,8 +332,7 @@ impl<'b> SeriesRows<'b> {
             match distinct.is_known(self.reader.last()) {
                 Ok(is_known) => return Ok(is_known),
                 Err((error, block)) => {
-                    let Some(damaged) = &self.damaged else { return Err(error) };
-                    damaged.note([error]);
+                    note(self.damaged.as_ref(), error)?;
                     distinct.leave_out(block);
                 }
             }
@@ -369,8 +368,7 @@ impl<'b> SeriesRows<'b> {
 
     /// Leaves out the rest of a damaged block, if that was asked for, and else returns the error.
     fn leave_out(&mut self, block: usize, error: Error) -> Result<(), Error> {
-        let Some(damaged) = &self.damaged else { return Err(error) };
-        damaged.note([error]);
+        note(self.damaged.as_ref(), error)?;
         self.source.leave_out(block);
         Ok(())
     }
@@ -397,12 +395,8 @@ impl<'b> SeriesRows<'b> {
                 Source::Sorted(merge) => merge.next(&mut self.merged, &mut self.occurrences),
             };
             let Err((error, block)) = met else { break };
-            match (error.kind(), &self.damaged) {
-                (ErrorKind::Corrupt, Some(damaged)) => {
-                    damaged.note([error]);
-                    self.source.leave_out(block);
-                }
-                (ErrorKind::Corrupt, None) => return Err(error),
+            match error.kind() {
+                ErrorKind::Corrupt => self.leave_out(block, error)?,
                 _ => return Err(self.end(error)),
             }
         }
@@ -413,6 +407,17 @@ impl<'b> SeriesRows<'b> {
     fn end(&mut self, error: Error) -> Error {
         (self.source, self.limits) = (Source::Blocks(Runs::default()), Limits::default());
         error
+    }
+}
+
+/// Notes the error of a damaged block that is left out, or returns it.
+pub(crate) fn note(damaged: Option<&Damage>, error: Error) -> Result<(), Error> {
+    match damaged {
+        Some(damaged) if error.kind() == ErrorKind::Corrupt => {
+            damaged.note([error]);
+            Ok(())
+        }
+        _ => Err(error),
     }
 }
 

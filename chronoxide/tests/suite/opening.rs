@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chronoxide::{
-    BatchOptions, Blocks, Checks, CompactOptions, Damage, Error, ErrorKind, OpenOptions, Query, SeriesRows,
-    WriteOptions, compact,
+    BatchOptions, BlockWriter, Blocks, Checks, CompactOptions, Damage, Error, ErrorKind, OpenOptions, Query,
+    SeriesRows, WriteOptions, compact,
 };
-use chronoxide_reader::SectionKind;
+use chronoxide_reader::{BlockView, SectionKind};
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
 
@@ -323,7 +323,7 @@ fn a_sound_block_is_read_beside_a_damaged_one() -> TestResult {
         assert!(errors.iter().all(|error| (error.kind(), error.path()) == (ErrorKind::Corrupt, Some(path))));
         assert_eq!((found.len(), errors.len()), (sound.len(), 20));
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), sound);
-        // Both blocks have 5 pods, one of which has another name in the damaged one: 8 series. Their labels come from
+        // Both blocks have 5 pods, and one has another name in the damaged one: 8 series. Their labels come from
         // the first block.
         let (found, errors) = read_all(strict.series()?);
         assert!(errors.iter().all(|error| (error.kind(), error.path()) == (ErrorKind::Corrupt, Some(path))));
@@ -332,6 +332,9 @@ fn a_sound_block_is_read_beside_a_damaged_one() -> TestResult {
 
         let pods: BTreeSet<&str> = sound.iter().map(|labels| labels["pod"].as_str()).collect();
         assert!(query.label_values("pod")?.into_iter().eq(pods));
+        assert!(is_noted());
+        let groups = query.group_by(&["pod"])?;
+        assert_eq!(groups.iter().map(|group| group.series).collect::<Vec<_>>(), [2; 10]);
         assert!(is_noted());
         assert_eq!(query.cardinality()?.series, 20);
         assert!(is_noted());
@@ -673,5 +676,97 @@ fn rows_of_a_large_block_end_at_its_damage() -> TestResult {
         ended_even += u32::from(!begun.is_empty() && !errors.is_empty());
     }
     assert!(ended > 0 && ended_even > 0, "{ended} {ended_even}");
+    Ok(())
+}
+
+/// Series of a block come once, although the block was found to be damaged after it gave some of them.
+#[test]
+fn series_before_damage_come_once() -> TestResult {
+    let fixture = Fixture::new()?;
+    let id = |number: u32| format!("{:08x}", number.wrapping_mul(2_654_435_761));
+    let labels = |number: u32| [("id", id(number)), ("k", (number % 7).to_string()), ("w", (number % 3).to_string())];
+    let ranges = [0..20_000, 1..20_001];
+    for (path, numbers) in fixture.paths.iter().zip(ranges) {
+        let mut writer = BlockWriter::with_options(WriteOptions::new().replace(true));
+        for number in numbers {
+            writer.insert(labels(number))?;
+        }
+        writer.finish(path)?;
+    }
+    let blocks = fixture.blocks()?;
+    let first = blocks.iter().next().expect("a block")?.path.expect("a file").to_owned();
+    let sound = fs::read(&first)?;
+    let is_of_rows = {
+        let view = BlockView::open(&sound)?;
+        let rows = view.sections().find(|section| section.known() == Some(SectionKind::Rows)).expect("rows");
+        move |byte: u64| (rows.offset..rows.offset + rows.length).contains(&byte)
+    };
+    let mut late = 0;
+    for chunk in (0..sound.len() as u64 / 8192).filter(|chunk| is_of_rows(chunk * 8192)) {
+        let mut bytes = sound.clone();
+        bytes[chunk as usize * 8192 + 4000] ^= 1;
+        fs::write(&first, &bytes)?;
+        let (blocks, damage) = (fixture.blocks()?, Damage::new());
+        let query = blocks.query("{}")?.skip_damaged(&damage);
+        let (found, errors) = read_all(query.distinct_series()?);
+        assert_eq!((errors.len(), damage.take().len()), (0, 1));
+        let distinct: BTreeSet<_> = found.iter().collect();
+        assert_eq!(found.len(), distinct.len(), "chunk {chunk}: some came twice");
+        assert_eq!(query.cardinality()?.series, found.len() as u64);
+        // The other block lacks one series of this one.
+        assert!(found.len() >= 20_000, "{}", found.len());
+        late += usize::from(found.len() > 20_000);
+    }
+    assert!(late > 0, "no damage was met after the first series");
+    Ok(())
+}
+
+/// Files that are no blocks are refused before they are read: they may have no end.
+#[test]
+fn only_files_are_merged_and_only_blocks_are_read() -> TestResult {
+    let fixture = Fixture::new()?;
+    let (pipe, junk) = (fixture.folder.path().join("pipe"), fixture.folder.path().join("junk.cx"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status()?.success());
+    for path in [&*pipe, Path::new("/dev/zero")] {
+        let output = fixture.folder.path().join("all.cx");
+        let error = compact([&*fixture.paths[0], path], &output, &CompactOptions::new()).expect_err("not a file");
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Io, Some(path)));
+        assert!(!output.exists());
+    }
+    fs::File::create(&junk)?.set_len(1 << 40)?;
+    let blocks = OpenOptions::new().skip_damaged(true).open(fixture.folder.path())?;
+    assert_eq!((blocks.len(), blocks.damaged().len()), (2, 1));
+    let error = Blocks::open(&junk).expect_err("it is not a block");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corrupt, Some(&*junk)));
+    Ok(())
+}
+
+#[test]
+fn errors_say_which_label_or_path_and_nothing_of_commands() -> TestResult {
+    let long = "x".repeat(65_536);
+    let mut writer = BlockWriter::new();
+    let ok = ("ok", "1");
+    for (labels, text) in [
+        (vec![ok, ("", "2")], "a label has no name".to_owned()),
+        (vec![ok, (&long, "2")], "a label name has 65536 bytes; the limit is 65535".to_owned()),
+        (vec![ok, ("long", &long)], "the value of \"long\" has 65536 bytes; the limit is 65535".to_owned()),
+        (vec![("b", "1"), ok, ("b", "2")], "two labels are named \"b\"".to_owned()),
+        (vec![("b", ""), ("c", "")], "a series needs at least one label".to_owned()),
+    ] {
+        let error = writer.insert(labels).expect_err("it is not a labelset");
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Usage, text));
+    }
+    assert!(writer.is_empty());
+    let folder = tempfile::tempdir()?;
+    for (name, shown) in [("a\u{202e}b\u{200b}\n\u{1b}.cx", "a\\u202eb\\u200b\\u000a\\u001b.cx"), ("a b.cx", "a b.cx")]
+    {
+        let error = Blocks::open(folder.path().join(name)).expect_err("there is no such file");
+        assert!(error.to_string().contains(shown), "{error}");
+    }
+    let error = Blocks::open("").expect_err("no path");
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::Usage, "the path is empty".to_owned()));
+    // Schemes have no slash.
+    let error = Blocks::open(folder.path().join("a://b.cx")).expect_err("there is no such file");
+    assert_eq!(error.kind(), ErrorKind::Io);
     Ok(())
 }
