@@ -1,7 +1,6 @@
 //! [`Error`]: why a call failed.
 
 use std::error::Error as StdError;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
@@ -10,6 +9,7 @@ use chronoxide_labels::{LabelError, SealError};
 use chronoxide_publish::PublishError;
 use chronoxide_reader::{FileError, FindError, FolderError, OpenError};
 use chronoxide_select::{BlockSetError, SelectError, SelectorError};
+use chronoxide_text::escape::TerminalSafe;
 
 /// The reason why a call failed: one type for the whole crate, of one word.
 ///
@@ -123,10 +123,7 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     /// Writes one line: paths may have characters that end it or steer a terminal, which are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for char in full_text(&*self.0.cause).chars() {
-            if char.is_control() { write!(f, "{}", char.escape_default())? } else { f.write_char(char)? }
-        }
-        Ok(())
+        TerminalSafe(&full_text(&*self.0.cause)).fmt(f)
     }
 }
 
@@ -258,8 +255,6 @@ impl From<LabelError> for Error {
     fn from(error: LabelError) -> Self {
         let kind = match &error {
             LabelError::Full { .. } | LabelError::ArenaFull { .. } => ErrorKind::OutOfResources,
-            // Positions are those of sorted labels.
-            LabelError::DuplicateName { .. } => return Self::new(ErrorKind::Usage, "two labels have one name"),
             _ => ErrorKind::Usage,
         };
         Self::new(kind, error)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelId, LabelSets, Layout};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout};
 use chronoxide_publish::{Disk, Existing, publish};
 use chronoxide_reader::{BlockId, FileError};
 
@@ -139,22 +139,34 @@ impl BlockWriter {
     /// Labels with an empty value are left out, as in Prometheus. Costs some 100 ns per label.
     ///
     /// # Errors
-    /// An error of kind `Usage` if there are no labels or two of one name, or a name or a value has more than
-    /// 65,535 bytes, and of
-    /// kind `OutOfResources` after four billion series.
+    /// An error of kind `Usage` if there are no labels, more than 1,023 or two of one name, or a name or a value has
+    /// more than 65,535 bytes, and of kind `OutOfResources` after four billion series.
     pub fn insert(&mut self, labels: impl IntoIterator<Item: AsLabel>) -> Result<SeriesNumber, Error> {
         self.labels.clear();
         for label in labels {
             if !label.value().is_empty() {
-                self.labels.push(self.store.intern_label(label.name(), label.value())?);
+                let interned = self.store.intern_label(label.name(), label.value());
+                self.labels.push(interned.map_err(|error| refused(error, label.name()))?);
             }
         }
-        let (series, _) = self.store.insert_ids(&self.labels)?;
+        let (series, _) = self.store.insert_ids(&self.labels).map_err(|error| {
+            let name = self.repeated().unwrap_or_default();
+            refused(error, name)
+        })?;
         Ok(SeriesNumber(series.0))
     }
 
-    /// Writes the block: whole, synced and read again, or not at all. In a folder, its name must end in `.cx` to be
-    /// found. A block without series is valid. The writer keeps its series, so that a call that failed can be repeated.
+    /// Returns the name that two labels have.
+    fn repeated(&self) -> Option<&str> {
+        let mut keys: Vec<_> = self.labels.iter().map(|label| label.key).collect();
+        keys.sort_unstable();
+        let [key, _] = keys.array_windows().find(|[left, right]| left == right)?;
+        self.store.name(*key)
+    }
+
+    /// Writes the block: whole, synced and read again, or not at all. In a folder, its name must end in `.cx` and begin
+    /// with no point to be found. A block without series is valid. The writer keeps its series, so that a call that
+    /// failed can be repeated.
     ///
     /// # Errors
     /// Errors of kind `Io`, of kind `Exists` if the file exists, and of kind `Usage` for a time range without times.
@@ -181,4 +193,17 @@ impl BlockWriter {
         let refs = sealed.refs.into_iter().map(|series| series.0).collect();
         Ok(Written { path: written.path, block: id, byte_len: written.byte_len, refs })
     }
+}
+
+/// Returns the error of a label: its position in sorted labels tells a caller nothing.
+fn refused(error: LabelError, name: &str) -> Error {
+    let most = chronoxide_labels::MAX_SYMBOL_LEN;
+    let text = match error {
+        LabelError::EmptyName { .. } => "a label has no name".to_owned(),
+        LabelError::NameTooLong { len, .. } => format!("a label name has {len} bytes; the limit is {most}"),
+        LabelError::ValueTooLong { len, .. } => format!("the value of {name:?} has {len} bytes; the limit is {most}"),
+        LabelError::DuplicateName { .. } => format!("two labels are named {name:?}"),
+        other => return other.into(),
+    };
+    Error::new(ErrorKind::Usage, text)
 }

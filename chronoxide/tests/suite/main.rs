@@ -271,7 +271,7 @@ fn errors_name_the_file_and_the_reason() -> TestResult {
     assert!(error.to_string().contains(&system), "{error}");
 
     let error = Blocks::open("no\n\u{1b}[31mfile.cx").expect_err("there is no such file");
-    assert!(error.to_string().contains(r"no\n\u{1b}[31mfile.cx"), "{error}");
+    assert!(error.to_string().contains(r"no\u000a\u001b[31mfile.cx"), "{error}");
 
     let blocks = fixture.blocks()?;
     let error = blocks.query("up{").expect_err("not a selector");
