@@ -262,7 +262,7 @@ fn limits_hold_for_all_blocks_together() {
 
 #[test]
 fn a_folder_that_exceeds_the_limits_of_the_system_is_not_taken_for_a_damaged_one() {
-    // A file of 2^60 bytes, of which only the magic is written: no address space has room for it.
+    // A file of 2^60 bytes that has only the magic in it: no address space has room for it.
     let folder = match tempfile::tempdir_in("/dev/shm") {
         Ok(folder) => folder,
         Err(error) => return skip_or_fail("a file system with files of any length", error),
