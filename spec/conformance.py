@@ -24,7 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 60  # for one file
 MUTANT_LEN = 4000  # most bytes of a file that is changed
 LAYOUTS = {1: decoder.META, 2: decoder.CATALOGUE, 3: decoder.SYMBOLS, decoder.PACKED_ARENA: decoder.PACKED,
-           decoder.PLAIN_METRICS: decoder.METRICS, decoder.PACKED_METRICS: decoder.PACKED}
+           decoder.PLAIN_METRICS: decoder.METRICS, decoder.PACKED_METRICS: decoder.PACKED,
+           decoder.COLUMN_KIND: decoder.SERIES_COLUMN}
 
 
 def manifest(options):
@@ -44,11 +45,20 @@ def run(command, action, path):
     return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip()
 
 
-def without_metrics(dump):
-    """The dump of a reader that does not know metric metadata: its sections have other names, too."""
-    for kind in decoder.PLAIN_METRICS, decoder.PACKED_METRICS:
-        dump = dump.replace(b"\n  %s " % decoder.SECTIONS[kind].encode(), b"\n  optional-%d " % kind)
-    return re.split(rb"^metrics ", dump, maxsplit=1, flags=re.MULTILINE)[0]
+# Texts that a reader may leave out: the kinds of their sections, the beginning of their rules, and their part of a dump.
+OPTIONAL = {
+    "metrics": ((decoder.PLAIN_METRICS, decoder.PACKED_METRICS), "metric-", rb"^metrics .*?(?=^columns |\Z)"),
+    "columns": ((decoder.COLUMN_KIND,), "value-", rb"^columns .*\Z"),
+}
+
+
+def without(dump, unknown):
+    """The dump of a reader that does not know some texts: their sections have other names, too."""
+    for kinds, _, part in (OPTIONAL[text] for text in unknown):
+        for kind in kinds:
+            dump = dump.replace(b"\n  %s " % decoder.SECTIONS[kind].encode(), b"\n  optional-%d " % kind)
+        dump = re.sub(part, b"", dump, flags=re.MULTILINE | re.DOTALL)
+    return dump
 
 
 def differences(options, entry):
@@ -58,7 +68,7 @@ def differences(options, entry):
     if options.level == "core" and entry.get("level") == "archive":
         rule, exit_code = "incompat-features", 4
     code, out, message = run(options.command, "verify", path)
-    if code == 0 and options.no_metrics and rule.startswith("metric-"):
+    if code == 0 and any(rule.startswith(OPTIONAL[text][1]) for text in options.unknown):
         return
     if code != exit_code:
         yield "verify exits with %s, not %d: %s" % (code, exit_code, message)
@@ -72,8 +82,7 @@ def differences(options, entry):
         code, out, message = run(options.command, "dump", path)
         with open(os.path.splitext(path)[0] + ".txt", "rb") as file:
             right = file.read()
-        if options.no_metrics:
-            out, right = without_metrics(out), without_metrics(right)
+        out, right = without(out, options.unknown), without(right, options.unknown)
         if code != 0 or out != right:
             yield "the dump differs (exit code %s)" % code
 
@@ -206,9 +215,10 @@ def compare_mutants(options, entries):
                 files.append((entry["file"], data))
     folder, count, failed = tempfile.mkdtemp(prefix="mutants-"), 0, 0
     for number, name, data, right in mutants(options, files):
-        metrics = any(entry.kind in (decoder.PLAIN_METRICS, decoder.PACKED_METRICS) for entry in directory_of(data))
+        kinds = {kind for text in options.unknown for kind in OPTIONAL[text][0]}
+        is_unknown = any(entry.kind in kinds for entry in directory_of(data))
         archive = decoder.HEADER.read(data).incompat & decoder.ARCHIVE
-        if options.level == "core" and archive or options.no_metrics and metrics:
+        if options.level == "core" and archive or is_unknown:
             continue
         path = os.path.join(folder, "%d-%d.cx" % (options.seed, number))
         with open(path, "wb") as file:
@@ -242,7 +252,9 @@ def main(arguments):
     parser.add_argument("--remaps", action="store_true", help="test a reader of remaps")
     parser.add_argument("--no-rules", action="store_true", help="compare exit codes only, not the rules in messages")
     parser.add_argument("--level", choices=("core", "archive"), default="archive", help="level of the reader")
-    parser.add_argument("--no-metrics", action="store_true", help="the reader does not know metric metadata")
+    for text, what in ("metrics", "metric metadata"), ("columns", "series columns"):
+        parser.add_argument("--no-" + text, action="append_const", const=text, dest="unknown", default=[],
+                            help="the reader does not know %s" % what)
     parser.add_argument("--mutants", type=int, metavar="N", help="judge this number of changed blocks instead")
     parser.add_argument("--seed", type=int, default=1, help="of the mutants")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND...", help="the reader")

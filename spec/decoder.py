@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A second decoder of Chronoxide blocks, written from FORMAT.md, ARCHIVE.md and METRICS.md alone.
+"""A second decoder of Chronoxide blocks, written from FORMAT.md, ARCHIVE.md, METRICS.md and COLUMNS.md
+alone.
 
     python3 decoder.py dump block.cx          prints the dump of section 13
     python3 decoder.py verify block.cx...     checks every rule of these texts
@@ -46,6 +47,8 @@ META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fing
               max_value_len="I", planner_version="I", row_form="B", flags="B", reserved="H")
 PAIR = Layout("Pair", key_len="H", value_len="H")
 METRICS = Layout("Metrics", row_count="I", text_count="I", row_widths="6s", text_widths="1s", reserved="B")
+SERIES_COLUMN = Layout("SeriesColumn", value_type="B", merge="B", name_len="H", reserved="I", unit="Q")
+NUMBERS = Layout("Numbers", count="I", group_widths="8s", groups_len="Q")
 
 # The records of the catalogue: their fields in order, each with the most bits that it may have.
 RECORDS = {
@@ -62,7 +65,13 @@ METRIC_RECORDS = {
     "row": {"name": 32, "type": 32, "temporality": 32, "monotonic": 32, "unit": 32, "description": 32},
     "text": {"end": 48},
 }
-RECORD_TYPES = {kind: namedtuple(kind, fields) for kind, fields in {**RECORDS, **METRIC_RECORDS}.items()}
+# And those of number arrays.
+GROUP_RECORDS = {
+    "group": {"base_low": 32, "base_high": 32, "common": 48, "width": 7, "exception_count": 8, "exception_width": 7,
+              "has_absent": 1, "start": 48},
+}
+RECORD_TYPES = {kind: namedtuple(kind, fields)
+                for kind, fields in {**RECORDS, **METRIC_RECORDS, **GROUP_RECORDS}.items()}
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
@@ -71,8 +80,10 @@ ARCHIVE = 1  # incompat
 KNOWN_INCOMPAT, KNOWN_RO_COMPAT = ARCHIVE, 0
 FIRST_OPTIONAL_KIND = 1 << 31
 PLAIN_ARENA, PACKED_ARENA, PLAIN_METRICS, PACKED_METRICS = 6, 7, 2684354561, 2684354562
+COLUMN_KIND = 3221225475
 SECTIONS = {1: "meta", 2: "catalogue", 3: "symbols", 4: "rows", 5: "members", PLAIN_ARENA: "arena",
-            PACKED_ARENA: "packed-arena", PLAIN_METRICS: "metric-metadata", PACKED_METRICS: "packed-metric-metadata"}
+            PACKED_ARENA: "packed-arena", PLAIN_METRICS: "metric-metadata", PACKED_METRICS: "packed-metric-metadata",
+            COLUMN_KIND: "series-column"}
 FIXED_WIDTH, BIT_PACKED = 0, 1  # row_form
 TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
 UNSUPPORTED = {"version", "incompat-features", "section-unknown"}
@@ -141,6 +152,9 @@ SYMBOL_GROUP = 16
 MAX_META_LEN = 16777216
 MAX_UPPER_BITS = 65536
 MAX_METRIC_TEXT_LEN = 65535
+MAX_COLUMN_NAME_LEN = 255
+MAX_VALUE_LEN = 65535
+VALUE_GROUP = 256
 MAX_PACKED_WINDOW = 8388608
 MAX_PACKED_RATIO = 256
 FREE_PACKED_LEN = 1048576
@@ -843,6 +857,119 @@ def find_metrics(canonical, data, header, directory):
     return read_metrics(canonical, read_packed(content) if last.kind == PACKED_METRICS else content)
 
 
+# ---- COLUMNS.md -----------------------------------------------------------------------------------------------------
+
+I64, U64, BYTES = 1, 2, 3
+VALUE_TYPES = {I64: "i64", U64: "u64", BYTES: "bytes"}
+MERGES = {0: ("drop", (I64, U64, BYTES)), 1: ("same", (I64, U64, BYTES)), 2: ("min", (I64, U64, BYTES)),
+          3: ("max", (I64, U64, BYTES)), 4: ("sum", (I64, U64)), 5: ("or", (U64,)), 6: ("newest", (I64, U64, BYTES))}
+MAX_UNIT = {I64: (1 << 63) - 1, U64: (1 << 64) - 1, BYTES: 1}
+SeriesColumn = namedtuple("SeriesColumn", "name type merge unit values")
+
+
+def read_group(canonical, group, rows, body):
+    """The numbers of a group, None for those that are absent."""
+    count = group.exception_count
+    exceptions = list(body[:count])
+    must(increasing(exceptions) and all(row < rows for row in exceptions), "value-groups", "exceptions %s", exceptions)
+    rows_at = 8 * count + count * group.exception_width
+    codes = {row: field(body, 8 * count + i * group.exception_width, group.exception_width)
+             for i, row in enumerate(exceptions)}
+    for row in range(rows):
+        number = field(body, rows_at + row * group.width, group.width)
+        if row in codes:
+            canonical(number == 0, "value-padding", "row %d is an exception and has a field", row)
+        else:
+            codes[row] = group.common + number
+            must(codes[row] < 1 << 64, "value-range", "a code of %d", codes[row])
+    check_padding(canonical, body, rows_at + rows * group.width, "value-padding")
+    base = group.base_low | group.base_high << 32
+    if group.has_absent:
+        return [base + codes[row] - 1 & (1 << 64) - 1 if codes[row] else None for row in range(rows)]
+    return [base + codes[row] & (1 << 64) - 1 for row in range(rows)]
+
+
+def read_numbers(canonical, section, start, allowed, rule):
+    """The numbers of a number array that starts at byte `start`, and where it ends. `allowed` has their counts."""
+    must(len(section) >= start + NUMBERS.size, "value-header", "%d bytes", len(section))
+    header = NUMBERS.read(section, start)
+    for size, (name, limit) in zip(header.group_widths, GROUP_RECORDS["group"].items()):
+        must(size <= limit, "value-header", "width %d of group %s", size, name)
+    group_count, at = -(-header.count // VALUE_GROUP), start + NUMBERS.size
+    groups_at = at + whole_bytes(group_count * sum(header.group_widths))
+    end = groups_at + header.groups_len + CLOSING
+    must(end <= len(section), "value-length", "%d bytes, and an array ends at %d", len(section), end)
+    must(header.count in allowed, rule, "%d numbers", header.count)
+    array = "group", group_count, header.group_widths, at
+    records = read_records(canonical, section, [array], "value-widths", "value-padding")["group"]
+    numbers, next_start = [], 0
+    for g, group in enumerate(records):
+        rows = min(VALUE_GROUP, header.count - g * VALUE_GROUP)
+        must(max(group.width, group.exception_width) <= 64, "value-groups", "widths of group %d", g)
+        must(group.exception_count <= rows, "value-groups", "%d exceptions in group %d", group.exception_count, g)
+        must(group.start == next_start, "value-groups", "group %d starts at %d, not %d", g, group.start, next_start)
+        bits = group.exception_count * group.exception_width + rows * group.width
+        next_start += group.exception_count + whole_bytes(bits)
+        must(next_start <= header.groups_len, "value-groups", "group %d ends at %d", g, next_start)
+        numbers += read_group(canonical, group, rows, section[groups_at + group.start:groups_at + next_start])
+    must(next_start == header.groups_len, "value-groups", "%d bytes of groups", header.groups_len)
+    check_closing(canonical, section[:end], "value-padding")
+    return numbers, end
+
+
+def read_texts(canonical, section, start, numbers):
+    """The values that numbers of texts stand for."""
+    starts, end = read_numbers(canonical, section, start, range(1, len(numbers) + 2), "value-texts")
+    sound = None not in starts and starts[0] == 0 and end + starts[-1] == len(section)
+    must(sound, "value-texts", "texts start at %s", starts)
+    for i, (text_start, text_end) in enumerate(zip(starts, starts[1:])):
+        must(text_start <= text_end <= text_start + MAX_VALUE_LEN, "value-texts", "text %d ends at %d", i, text_end)
+    texts = [section[end + a:end + b] for a, b in zip(starts, starts[1:])]
+    used = 0
+    for number in numbers:
+        if number is not None:
+            must(number < len(texts), "value-range", "text %d of %d", number, len(texts))
+            is_next = number == used and (used == 0 or texts[number] != texts[used - 1])
+            canonical(number == used - 1 or is_next, "value-texts-used", "text %d after %d", number, used)
+            used += is_next
+    canonical(used == len(texts), "value-texts-used", "%d texts, %d used", len(texts), used)
+    return [None if number is None else texts[number] for number in numbers]
+
+
+def read_column(canonical, section, series_count):
+    must(len(section) >= SERIES_COLUMN.size, "value-header", "%d bytes", len(section))
+    header = SERIES_COLUMN.read(section)
+    values_at = SERIES_COLUMN.size + header.name_len
+    must(len(section) >= values_at, "value-header", "%d bytes end inside the name", len(section))
+    name = section[SERIES_COLUMN.size:values_at]
+    must_be_utf8(name, "value-name", "the name")
+    must(1 <= len(name) <= MAX_COLUMN_NAME_LEN, "value-name", "a name of %d bytes", len(name))
+    must(header.value_type in VALUE_TYPES and header.merge in MERGES, "value-header", "type %d", header.value_type)
+    must(header.value_type in MERGES[header.merge][1], "value-header", "merge %d of type %d", header.merge, header.value_type)
+    must(1 <= header.unit <= MAX_UNIT[header.value_type], "value-header", "unit %d", header.unit)
+    canonical(header.reserved == 0, "value-padding", "reserved %d", header.reserved)
+    numbers, end = read_numbers(canonical, section, values_at, (series_count,), "value-count")
+    if header.value_type == BYTES:
+        values = read_texts(canonical, section, end, numbers)
+    else:
+        must(end == len(section), "value-length", "%d bytes instead of %d", len(section), end)
+        least, most = (-(1 << 63), (1 << 63) - 1) if header.value_type == I64 else (0, (1 << 64) - 1)
+        wrap = 1 << 64 if header.value_type == I64 else 0
+        values = [None if n is None else header.unit * (n - (wrap if n >> 63 else 0)) for n in numbers]
+        must(all(least <= value <= most for value in values if value is not None), "value-range", "a value of the type")
+    return SeriesColumn(name, VALUE_TYPES[header.value_type], MERGES[header.merge][0], header.unit, values)
+
+
+def read_columns(canonical, data, directory, series_count):
+    """The series columns, in the order of their names."""
+    entries = [entry for entry in directory if entry.kind == COLUMN_KIND]
+    ids = [entry.id for entry in entries]
+    must(ids == list(range(len(ids))), "value-name", "columns have the ids %s", ids)
+    columns = [read_column(canonical, bytes_of(data, entry), series_count) for entry in entries]
+    must(increasing([column.name for column in columns]), "value-name", "columns in another order")
+    return columns
+
+
 def check_policy(block):
     for name, dictionary in zip(block.keys, block.tables):
         must(len(block.symbols[name]) <= block.meta.max_name_len, "policy-kept", "symbol %d", name)
@@ -994,6 +1121,7 @@ class Block:
             right = fingerprint(self, j)
             must(right == stated, "fingerprint", "fingerprint_%d should be %d", j, right)
         self.metrics = find_metrics(canonical, data, self.header, self.directory)
+        self.columns = read_columns(canonical, data, self.directory, self.meta.series_count)
         right = block_id(data, self.directory, self.meta)
         must(self.header.block_id == right, "block-id", "it should be %s", block_id_text(right))
 
@@ -1063,6 +1191,13 @@ def dump(block):
         yield "metrics %d" % len(block.metrics)
         for i, (name, words, unit, description) in enumerate(block.metrics):
             yield "  %d %s " % (i, quoted(name)) + " ".join([*words, quoted(unit), quoted(description)])
+    if block.columns:
+        yield "columns %d" % len(block.columns)
+    for c, column in enumerate(block.columns):
+        yield "  column %d %s %s %s unit %d" % (c, quoted(column.name), column.type, column.merge, column.unit)
+        for ref, value in enumerate(column.values):
+            shown = "-" if value is None else "0x" + value.hex() if isinstance(value, bytes) else value
+            yield "    %d %s" % (ref, shown)
 
 
 def dump_meta(meta, origins):

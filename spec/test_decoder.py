@@ -392,6 +392,52 @@ def metrics_section(rows, slack=0, more_texts=()):
     return header + rows + ends + bytes(8) + b"".join(texts)
 
 
+def bit_stream(fields):
+    """The bytes of (number, width) fields."""
+    value, at = 0, 0
+    for number, size in fields:
+        value |= number << at
+        at += size
+    return value.to_bytes(decoder.whole_bytes(at), "little")
+
+
+def number_array(numbers, pick=0):
+    """A number array whose groups begin with their least number. Each row that `pick` divides is an exception."""
+    groups, group_records = b"", []
+    for at in range(0, len(numbers), decoder.VALUE_GROUP):
+        group = numbers[at:at + decoder.VALUE_GROUP]
+        has_absent = None in group
+        base = min((number for number in group if number is not None), default=0)
+        codes = [0 if number is None else number - base + has_absent for number in group]
+        exceptions = [row for row in range(len(codes)) if pick and row % pick == 0][:255]
+        fields = [0 if row in exceptions else code for row, code in enumerate(codes)]
+        size = decoder.width(max(fields))
+        exception_size = decoder.width(max((codes[row] for row in exceptions), default=0))
+        group_records.append((base & 2**32 - 1, base >> 32, 0, size, len(exceptions), exception_size, int(has_absent),
+                              len(groups)))
+        groups += bytes(exceptions) + bit_stream(
+            [(codes[row], exception_size) for row in exceptions] + [(field, size) for field in fields])
+    widths, group_records = records(group_records, 8)
+    return decoder.NUMBERS.struct.pack(len(numbers), widths, len(groups)) + group_records + groups + bytes(8)
+
+
+def column_section(name, value_type, merge, values, unit=1, pick=0):
+    """A series column of numbers, or of bytes."""
+    texts, numbers = [], values
+    if value_type == decoder.BYTES:
+        numbers = []
+        for value in values:
+            if value is not None and texts[-1:] != [value]:
+                texts.append(value)
+            numbers.append(None if value is None else len(texts) - 1)
+    numbers = [None if number is None else number // unit % 2**64 for number in numbers]
+    section = decoder.SERIES_COLUMN.struct.pack(value_type, merge, len(name), 0, unit) + name
+    section += number_array(numbers, pick)
+    if value_type == decoder.BYTES:
+        section += number_array([0, *itertools.accumulate(map(len, texts))], pick) + b"".join(texts)
+    return section
+
+
 def packed(content):
     """A packed section with a frame of one raw block."""
     frame = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(content)) + (8 * len(content) + 1).to_bytes(3, "little")
@@ -427,6 +473,12 @@ def samples():
     yield "meta", Planned(ONE, plain, meta=meta_section(
         ONE, rest=rest, time_start=1700000000123456789, time_end=1700000000123456790, job_id=b"j" * 16, job_output=1,
         job_output_count=2, parent_count=2, ancestor_count=1, external_label_count=1, annotation_count=1, flags=1))
+    texts = [b"a", b"a", None, b"", b"\xff"] * (len(PODS) // 5)
+    times = [None if n % 7 == 3 else 60 * (n - 4) for n in range(len(PODS))]
+    yield "columns", Planned(PODS, plain, optional=[
+        (decoder.COLUMN_KIND, 0, column_section(b"app.texts", decoder.BYTES, 6, texts, pick=4)),
+        (decoder.COLUMN_KIND, 1, column_section(b"app.times", decoder.I64, 2, times, unit=60)),
+    ])
     yield "metrics", Planned(ONE, plain, optional=[(decoder.PLAIN_METRICS, 0, metrics_section(METRICS))])
 
 
@@ -462,7 +514,7 @@ class Primitives(unittest.TestCase):
         self.assertEqual(decoder.quoted('a"\\\n\u2028\U0001f980'.encode()), '"a\\"\\\\\\u000a\\u2028\U0001f980"')
 
 
-TEXTS = {name: read(os.path.join(HERE, name + ".md")).decode("utf-8") for name in ("FORMAT", "ARCHIVE", "METRICS")}
+TEXTS = {name: read(os.path.join(HERE, name + ".md")).decode("utf-8") for name in ("FORMAT", "ARCHIVE", "METRICS", "COLUMNS")}
 RULES = {rule: (rule_class, error) for text in TEXTS.values() for rule, rule_class, error in re.findall(
     r"^\| `([a-z0-9-]+)` \| ([RC]) \| ([a-z-]+) \|$", text, re.MULTILINE)}
 CLASSES = {rule: rule_class for rule, (rule_class, _) in RULES.items()}
@@ -514,7 +566,7 @@ class Specification(unittest.TestCase):
         row = r"^\| ([0-9]+) \| ([0-9]+) \| (?:bytes|[ui][0-9]+) \| `(\w+)` \|"
         stated = [(int(offset), int(size), name) for offset, size, name in re.findall(row, self.text, re.MULTILINE)]
         layouts = [decoder.HEADER, decoder.ENTRY, decoder.CATALOGUE, decoder.SYMBOLS, decoder.PACKED, decoder.META,
-                   decoder.PAIR, decoder.METRICS]
+                   decoder.PAIR, decoder.METRICS, decoder.SERIES_COLUMN, decoder.NUMBERS]
         declared = []
         for layout in layouts:
             at = 0
@@ -643,6 +695,58 @@ class Broken(unittest.TestCase):
                 if CLASSES[rule] == "C":
                     self.assertIsNone(broken_rule(r_only(data)))
                     self.assertEqual(command("dump", os.path.join(BROKEN, name + ".cx"))[::2], (0, ""))
+
+
+class Columns(unittest.TestCase):
+    count = 600
+    sections = Planned([labels(n="%03d" % n) for n in range(600)], plain).encoded()
+
+    def block(self, *columns):
+        sections = [(entry.kind, entry.id, decoder.bytes_of(self.sections, entry))
+                    for entry in decoder.read_directory(self.sections, decoder.HEADER.read(self.sections))]
+        return assembled(sections + [(decoder.COLUMN_KIND, n, section) for n, section in enumerate(columns)])
+
+    def test_values(self):
+        """Values are those that were written, in each type and with exceptions or without."""
+        numbers = [n * n * n % 1000 if n % 11 else None for n in range(self.count)]
+        many = [n * 0x9E3779B97F4A7C15 % 2**64 for n in range(self.count)]
+        signed = [n - 2**64 if n >> 63 else n for n in many]
+        texts = [None if n is None else b"x" * (n % 5) + b"%d" % (n // 90) for n in numbers]
+        minutes = [60 * (n % 5 - 2) for n in range(self.count)]
+        for pick in 0, 1, 3, 300:
+            written = [(b"a", decoder.U64, numbers, 1), (b"b", decoder.U64, many, 1), (b"c", decoder.I64, signed, 1),
+                       (b"d", decoder.BYTES, texts, 1), (b"e", decoder.I64, minutes, 60),
+                       (b"f", decoder.BYTES, [None] * self.count, 1), (b"g", decoder.U64, [0] * self.count, 1)]
+            block = decoder.verified(self.block(*(column_section(name, value_type, 1, values, unit, pick)
+                                                  for name, value_type, values, unit in written)))
+            found = [(column.name, column.values, column.unit) for column in block.columns]
+            self.assertEqual(found, [(name, values, unit) for name, _, values, unit in written])
+
+    def test_ids_and_names(self):
+        a, b = (column_section(name, decoder.U64, 1, [None] * self.count) for name in (b"a", b"b"))
+        self.assertIsNone(broken_rule(self.block(a, b)))
+        self.assertEqual(broken_rule(self.block(b, a)), "value-name")
+        self.assertEqual(broken_rule(self.block(a, a)), "value-name")
+
+    def test_counts(self):
+        """A wrong number of values or texts is refused before it is read."""
+        for values in [0] * (self.count - 1), [0] * (self.count + 1), []:
+            block = self.block(column_section(b"a", decoder.U64, 1, values))
+            self.assertEqual(broken_rule(block), "value-count")
+        for values in [b"a", b"b"] * (self.count // 2), [None] * self.count:
+            section = column_section(b"a", decoder.BYTES, 1, values)
+            at = len(section) - len(number_array([0, *range(1, 601)])) - 600
+            for count in (0, self.count + 2, 2**32 - 1) if values[0] else ():
+                changed = section[:at] + struct.pack("<I", count) + section[at + 4:]
+                self.assertIn(broken_rule(self.block(changed)), ("value-texts", "value-length"))
+
+    def test_merges(self):
+        for value_type in decoder.VALUE_TYPES:
+            for merge in range(9):
+                rule = broken_rule(self.block(column_section(b"a", value_type, merge, [None] * self.count)))
+                allowed = merge < 4 or merge == 6 or (merge == 4 and value_type != decoder.BYTES) or (
+                    merge == 5 and value_type == decoder.U64)
+                self.assertEqual(rule, None if allowed else "value-header")
 
 
 class Header(unittest.TestCase):
@@ -1069,7 +1173,7 @@ class Damage(unittest.TestCase):
         for name, data in SAMPLES.items():
             self.assertEqual(repaired(data), data)
             for kind, (offset, length) in sections_of(data).items():
-                step = (1 if FULL else 23) if kind in (2, 5, decoder.PLAIN_METRICS) else (11 if FULL else 211)
+                step = (1 if FULL else 23) if kind in (2, 5, decoder.PLAIN_METRICS, decoder.COLUMN_KIND) else (11 if FULL else 211)
                 for bit in range(0, 8 * length, step):
                     if kind not in decoder.SECTIONS:
                         continue
@@ -1081,7 +1185,7 @@ class Damage(unittest.TestCase):
                     if CLASSES.get(rule) != "C":
                         self.assertTrue((rule is None) == (r_rule is None), place)
                     in_free = kind == 1 and (bit // 8 in free_bytes or bit // 8 >= decoder.META.size)
-                    in_free = in_free or kind == decoder.PLAIN_METRICS
+                    in_free = in_free or kind in (decoder.PLAIN_METRICS, decoder.COLUMN_KIND)
                     if not (rule or in_free):  # a table took another domain, whose rows mean the same
                         same = series_of(decoder.Block(repaired(changed))) == series_of(decoder.Block(data))
                         self.assertTrue(same, "bit %d of section %d of %s" % (bit, kind, name))
@@ -1233,12 +1337,14 @@ class Conformance(unittest.TestCase):
         self.assertEqual((code, out.splitlines()), (5, [
             "golden/archive.cx: verify exits with 0, not 4: ", "3 files judged, 1 differ"]))
 
-    def test_without_metrics(self):
-        dump = "\n".join(decoder.dump(decoder.Block(SAMPLES["metrics"]))).encode()
-        of_core = conformance.without_metrics(dump)
-        self.assertEqual(of_core, conformance.without_metrics(of_core))
-        self.assertIn(b"\n  optional-2684354561 0 offset ", of_core)
-        self.assertTrue(of_core.endswith(b'\n  0 "__name__"="up" "job"="api"\n'))
+    def test_without(self):
+        for text, kind in ("metrics", decoder.PLAIN_METRICS), ("columns", decoder.COLUMN_KIND):
+            lines = list(decoder.dump(decoder.Block(SAMPLES[text])))
+            of_core = conformance.without("\n".join(lines).encode(), [text])
+            self.assertEqual(of_core, conformance.without(of_core, [text]))
+            self.assertIn(b"\n  optional-%d 0 offset " % kind, of_core)
+            end = next(n for n, line in enumerate(lines) if line.startswith(text))
+            self.assertTrue(of_core.decode().rstrip().endswith(lines[end - 1]))
 
     def test_mutants(self):
         self.assertEqual(self.run_with("--mutants", "5", *self.reader), (0, "5 files judged, 0 differ\n"))

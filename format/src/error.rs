@@ -166,6 +166,14 @@ pub enum Place {
     Metric(u64),
     /// A text of the metric metadata.
     MetricText(u64),
+    /// A series column, by the id of its section.
+    SeriesColumn(u32),
+    /// A group of a series column.
+    ValueGroup(u32, u32),
+    /// A value of a series column, by series ref.
+    Value(u32, u32),
+    /// A text of a series column.
+    ValueText(u32, u32),
     /// The block as a whole.
     Block,
 }
@@ -184,6 +192,10 @@ impl fmt::Display for Place {
             Self::Keyset(n) => write!(f, "keyset {n}"),
             Self::Metric(n) => write!(f, "row {n}"),
             Self::MetricText(n) => write!(f, "text {n}"),
+            Self::SeriesColumn(column) => write!(f, "column {column}"),
+            Self::ValueGroup(column, group) => write!(f, "column {column}, group {group}"),
+            Self::Value(column, series) => write!(f, "column {column}, series {series}"),
+            Self::ValueText(column, text) => write!(f, "column {column}, text {text}"),
             Self::Block => write!(f, "the block as a whole"),
         }
     }

@@ -33,6 +33,12 @@ pub const ANCHOR_ROWS: u32 = 16;
 pub const SYMBOL_GROUP: u32 = 16;
 /// Maximum bytes of the name, unit or description of a metric.
 pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
+/// Maximum bytes of the name of a series column.
+pub const MAX_COLUMN_NAME_LEN: u32 = 255;
+/// Maximum bytes of a value of a series column.
+pub const MAX_VALUE_LEN: u32 = 65_535;
+/// Numbers of a series column that stand together.
+pub const VALUE_GROUP: u32 = 256;
 /// Maximum bytes of the meta section.
 pub const MAX_META_LEN: u64 = 1 << 24;
 /// Maximum window of the frame of a packed section, in bytes.
@@ -234,6 +240,35 @@ pub struct MetricsHeader {
     pub reserved: u8,
 }
 
+/// The first bytes of a series-column section (COLUMNS.md).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct SeriesColumnHeader {
+    /// [`crate::column::ValueType::code`]
+    pub value_type: u8,
+    /// [`crate::column::ColumnMerge::code`]
+    pub merge: u8,
+    /// Bytes of the name.
+    pub name_len: U16,
+    /// Zero.
+    pub reserved: U32,
+    /// All values are multiples of it.
+    pub unit: U64,
+}
+
+/// The first bytes of a number array (COLUMNS.md).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct NumbersHeader {
+    /// Numbers.
+    pub count: U32,
+    /// Widths of `base_low`, `base_high`, `common`, `width`, `exception_count`, `exception_width`, `has_absent`,
+    /// `start`.
+    pub group_widths: [u8; 8],
+    /// Bytes of the groups.
+    pub groups_len: U64,
+}
+
 /// Flag of [`MetaHeader::flags`]: the time range is known.
 pub const TIME_KNOWN: u8 = 1;
 /// Flag of [`MetaHeader::flags`]: the window is known.
@@ -262,6 +297,8 @@ pub enum SectionKind {
     MetricMetadata = OPTIONAL + MAY_BE_COPIED + 1,
     /// Metric metadata as a zstd frame, instead of [`SectionKind::MetricMetadata`]. Only archives have it.
     PackedMetricMetadata = OPTIONAL + MAY_BE_COPIED + 2,
+    /// A value per series; optional. A block has one for each of its series columns.
+    SeriesColumn = OPTIONAL + LOSS_MATTERS + 3,
 }
 
 impl SectionKind {
@@ -269,7 +306,7 @@ impl SectionKind {
     pub const REQUIRED: [Self; 5] = [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members];
 
     /// All kinds, in the order of the file.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Meta,
         Self::Catalogue,
         Self::Symbols,
@@ -279,6 +316,7 @@ impl SectionKind {
         Self::PackedArena,
         Self::MetricMetadata,
         Self::PackedMetricMetadata,
+        Self::SeriesColumn,
     ];
 
     /// Returns the number of the kind in the directory.
@@ -307,6 +345,7 @@ impl SectionKind {
             Self::PackedArena => "packed-arena",
             Self::MetricMetadata => "metric-metadata",
             Self::PackedMetricMetadata => "packed-metric-metadata",
+            Self::SeriesColumn => "series-column",
         }
     }
 }

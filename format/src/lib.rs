@@ -42,6 +42,7 @@
 //! | [`shard`] | assignment of series to shards |
 //! | [`policy`] | length limits of label names and values |
 //! | [`metadata`] | type, unit and description of metrics |
+//! | [`mod@column`] | types of series columns, and ways to merge them |
 //! | [`error`] | errors, with the place in the file |
 //! | [`rule`] | ids of the rules of the spec |
 //! | `forecast` | [`Forecast`], the expected size of a block that was planned from a sample |
@@ -90,6 +91,7 @@
 
 pub mod bits;
 pub mod checksum;
+pub mod column;
 pub mod error;
 mod forecast;
 pub mod identity;

@@ -1,4 +1,4 @@
-//! The rules of the spec, by id (spec, section 15, and the lists of ARCHIVE.md and METRICS.md).
+//! The rules of the spec, by id (spec, section 15, and the lists of ARCHIVE.md, METRICS.md and COLUMNS.md).
 //!
 //! A test compares the ids with the spec in both directions, and each rule that a reader can observe with the broken
 //! golden file of the same name.
@@ -193,5 +193,17 @@ rules! {
         Canonical MetricTextUsed "metric-text-used" "each text is a name, a unit or a description"
         Reading MetricValues "metric-values" "names, units and descriptions are texts, and no name is empty"
         Reading MetricOrder "metric-order" "rows increase"
+    }
+    Some(SectionKind::SeriesColumn) => {
+        Reading ValueHeader "value-header" "the section holds its headers, and type, way, unit and widths are allowed"
+        Reading ValueName "value-name" "names are UTF-8 and in order, and ids count from 0"
+        Reading ValueCount "value-count" "there are as many values as series"
+        Reading ValueLength "value-length" "the section is as long as its headers and its texts imply"
+        Reading ValueGroups "value-groups" "groups follow one another, and exceptions are rows of their group in order"
+        Reading ValueRange "value-range" "numbers stand for values of the type"
+        Reading ValueTexts "value-texts" "texts fill the rest of the section, none too long"
+        Canonical ValueWidths "value-widths" "each width is the smallest that fits the field's largest value"
+        Canonical ValuePadding "value-padding" "unused bits and fields, and the reserved bytes, are zero"
+        Canonical ValueTextsUsed "value-texts-used" "each text is used, in the order of refs"
     }
 }

@@ -6,10 +6,11 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_format::layout::{
-    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, LOSS_MATTERS, MAJOR, MAX_COLUMNS, MAX_DEPTH,
-    MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_PACKED_LEN, MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS,
-    MAX_SYMBOL_LEN, MAX_UPPER_BITS, MAY_BE_COPIED, MINOR, MetaHeader, MetricsHeader, OPTIONAL, PRIVATE, PackedHeader,
-    PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
+    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, LOSS_MATTERS, MAJOR, MAX_COLUMN_NAME_LEN,
+    MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_PACKED_LEN, MAX_PACKED_RATIO,
+    MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MAX_UPPER_BITS, MAX_VALUE_LEN, MAY_BE_COPIED, MINOR, MetaHeader,
+    MetricsHeader, NumbersHeader, OPTIONAL, PRIVATE, PackedHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind,
+    SeriesColumnHeader, SymbolsHeader, VALUE_GROUP,
 };
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_format::remap::layout::{REMAP_MAJOR, REMAP_MINOR};
@@ -25,7 +26,7 @@ fn read(path: &str) -> String {
 
 /// The texts about the bytes of blocks, one after the other.
 fn spec() -> String {
-    ["FORMAT.md", "ARCHIVE.md", "METRICS.md"].map(|name| read(&format!("spec/{name}"))).concat()
+    ["FORMAT.md", "ARCHIVE.md", "METRICS.md", "COLUMNS.md"].map(|name| read(&format!("spec/{name}"))).concat()
 }
 
 /// The rows of all tables whose first cell is `first`, without the header.
@@ -135,6 +136,8 @@ fn structs_are_the_spec_s_field_tables() {
     assert_fields!(PackedHeader { content_len });
     assert_fields!(PairHeader { key_len, value_len });
     assert_fields!(MetricsHeader { row_count, text_count, row_widths, text_widths, reserved });
+    assert_fields!(SeriesColumnHeader { value_type, merge, name_len, reserved, unit });
+    assert_fields!(NumbersHeader { count, group_widths, groups_len });
 }
 
 #[test]
@@ -150,6 +153,9 @@ fn limits_are_the_spec_s() {
         ("SYMBOL_GROUP", u64::from(SYMBOL_GROUP)),
         ("MAX_META_LEN", MAX_META_LEN),
         ("MAX_METRIC_TEXT_LEN", u64::from(MAX_METRIC_TEXT_LEN)),
+        ("MAX_COLUMN_NAME_LEN", u64::from(MAX_COLUMN_NAME_LEN)),
+        ("MAX_VALUE_LEN", u64::from(MAX_VALUE_LEN)),
+        ("VALUE_GROUP", u64::from(VALUE_GROUP)),
         ("MAX_UPPER_BITS", MAX_UPPER_BITS),
         ("MAX_PACKED_WINDOW", MAX_PACKED_WINDOW),
         ("MAX_PACKED_RATIO", MAX_PACKED_RATIO),

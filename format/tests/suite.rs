@@ -1,6 +1,7 @@
 //! Tests that share a program: see CONTRIBUTING.md.
 
 mod agreement;
+mod columns;
 mod decoder;
 mod extremes;
 mod goldens;

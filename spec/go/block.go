@@ -33,13 +33,15 @@ const (
 	firstOptional     = 1 << 31
 	kindMetrics       = 1<<31 + 1<<29 + 1
 	kindPackedMetrics = 1<<31 + 1<<29 + 2
+	kindColumn        = 1<<31 + 1<<30 + 3
 
 	isArchive = 1 // incompat
 )
 
 var sectionNames = map[uint32]string{kindMeta: "meta", kindCatalogue: "catalogue", kindSymbols: "symbols",
 	kindRows: "rows", kindMembers: "members", kindArena: "arena", kindPackedArena: "packed-arena",
-	kindMetrics: "metric-metadata", kindPackedMetrics: "packed-metric-metadata"}
+	kindMetrics: "metric-metadata", kindPackedMetrics: "packed-metric-metadata",
+	kindColumn: "series-column"}
 
 type header struct {
 	Magic                         [8]byte
@@ -74,6 +76,7 @@ type block struct {
 	keysets       []*keyset
 	used          [][]bool // which symbols, rows and lists series refer to, by number of the domain
 	metrics       *metrics // nil if there are none
+	columns       []*seriesColumn
 }
 
 // read checks all rules of class R.
@@ -82,7 +85,7 @@ func read(file []byte) (b *block, err error) {
 	b = &block{file: file}
 	for _, step := range []func(){b.readHeader, b.readDirectory, b.checkChunks, b.readMeta, b.readCatalogue,
 		b.readSymbols, b.readTables, b.readKeysets, b.readMetrics, b.checkSymbols, b.checkRows, b.checkLists,
-		b.checkSeries, b.checkValues, b.checkMeta} {
+		b.checkSeries, b.checkValues, b.checkMeta, b.readColumns} {
 		step()
 	}
 	return b, nil
@@ -96,7 +99,7 @@ func verify(file []byte) (unknown uint32, err error) {
 	}
 	defer catch(&err)
 	for _, step := range []func(){b.checkMetaForm, b.checkCatalogueForm, b.checkSymbolForm, b.checkTableForm,
-		b.checkListForm, b.checkUsed, b.checkMetricForm} {
+		b.checkListForm, b.checkUsed, b.checkMetricForm, b.checkColumnForm} {
 		step()
 	}
 	return 0, nil

@@ -32,6 +32,15 @@ func dump(file []byte, to io.Writer) error {
 			p("\n")
 		}
 	}
+	if len(b.columns) > 0 {
+		p("columns %d\n", len(b.columns))
+	}
+	for i, c := range b.columns {
+		p("  column %d %s %s %s unit %d\n", i, quote(string(c.name)), valueTypes[c.valueType], merges[c.merge].word, c.unit)
+		for ref := uint64(0); ref < b.SeriesCount; ref++ {
+			p("    %d %s\n", ref, c.value(ref))
+		}
+	}
 	return w.Flush()
 }
 

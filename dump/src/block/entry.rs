@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use chronoxide_format::column::Value;
 use chronoxide_format::view::{Domain, TimeRange};
 use chronoxide_text::escape::DumpText;
 use serde::Serialize;
@@ -54,12 +55,31 @@ pub enum Entry<'v> {
         #[serde(flatten)]
         metadata: MetricEntry<'v>,
     },
+    /// A series column, before its values.
+    SeriesColumn { column: u32, name: &'v str, value_type: &'static str, merge: &'static str, unit: u64 },
+    /// A value of the series column before it, if the series has one.
+    Value { series: u32, value: Option<ValueEntry<'v>> },
     /// Entries that were left out here.
     More {
         count: u32,
         #[serde(skip)]
         indentation: &'static str,
     },
+}
+
+/// A value of a series column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueEntry<'v>(pub Value<'v>);
+
+impl Serialize for ValueEntry<'_> {
+    /// Writes a number, or bytes as a text of hexadecimal digits.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::I64(number) => serializer.serialize_i64(number),
+            Value::U64(number) => serializer.serialize_u64(number),
+            Value::Bytes(_) => serializer.collect_str(&self.0),
+        }
+    }
 }
 
 /// Metadata of the block.
@@ -172,6 +192,11 @@ impl fmt::Display for Entry<'_> {
                 write!(f, "  {row} {} {metric_type} {temporality} {}", DumpText(name), metadata.monotonicity)?;
                 write!(f, " {} {}", DumpText(unit), DumpText(description))
             }
+            Self::SeriesColumn { column, name, value_type, merge, unit } => {
+                write!(f, "  column {column} {} {value_type} {merge} unit {unit}", DumpText(name))
+            }
+            Self::Value { series, value: Some(ValueEntry(value)) } => write!(f, "    {series} {value}"),
+            Self::Value { series, value: None } => write!(f, "    {series} -"),
             Self::More { count, indentation } => write!(f, "{indentation}... {count} more"),
         }
     }

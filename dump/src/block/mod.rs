@@ -6,7 +6,8 @@ use std::io::Write;
 
 use chronoxide_format::layout::{ANCHOR_ROWS, MAJOR, MINOR};
 use chronoxide_format::view::{BlockView, Meta, Pairs, Table, Text};
-use chronoxide_format::{KeyId, SymbolId, TableId};
+use chronoxide_format::{KeyId, SeriesRef, SymbolId, TableId};
+use entry::ValueEntry;
 pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 
 use crate::DumpError;
@@ -40,7 +41,8 @@ pub fn dump_entries<'v>(
     dump.pools()?;
     dump.keysets()?;
     dump.series()?;
-    dump.metrics()
+    dump.metrics()?;
+    dump.columns()
 }
 
 struct Dump<'v, 't> {
@@ -234,6 +236,26 @@ impl<'v> Dump<'v, '_> {
             self.take(Entry::Metric { row, metadata: metadata?.into() })?;
         }
         self.more("  ", metrics.len())
+    }
+
+    /// Nothing if the block has no series columns.
+    fn columns(&mut self) -> Result<(), DumpError> {
+        let count = self.view.column_count();
+        if count == 0 {
+            return Ok(());
+        }
+        self.count("columns", count)?;
+        for (number, column) in (0..self.first).zip(self.view.series_columns()) {
+            let column = column?;
+            let (value_type, merge) = (column.value_type().name(), column.merge().name());
+            let (name, unit) = (column.name(), column.unit());
+            self.take(Entry::SeriesColumn { column: number, name, value_type, merge, unit })?;
+            column.read(SeriesRef(0)..SeriesRef(self.first), |series, value| {
+                self.take(Entry::Value { series: series.0, value: value.map(ValueEntry) })
+            })?;
+            self.more("    ", self.view.series_count()?)?;
+        }
+        self.more("  ", count)
     }
 }
 

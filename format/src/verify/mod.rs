@@ -1,10 +1,10 @@
 //! Every rule of the spec (its section 15).
 //!
 //! Verification reads the whole block once, in this order: checksums, catalogue, symbols, dictionaries and inner
-//! tables, pools, keysets, meta, metrics. Later checks rely on earlier ones. Each row is unpacked once, for its rules
-//! and for its part of the content's fingerprint. Memory is one bit per symbol, row of a dictionary or inner table,
-//! list and text, and one fingerprint per list and per row of these tables; the length of the block bounds all of
-//! these.
+//! tables, pools, keysets, meta, metrics, series columns. Later checks rely on earlier ones. Each row is unpacked once,
+//! for its rules and for its part of the content's fingerprint. Memory is one bit per symbol, row of a dictionary or
+//! inner table, list and text, and one fingerprint per list and per row of these tables; the length of the block bounds
+//! all of these.
 
 mod catalogue;
 mod inner;
@@ -18,6 +18,7 @@ mod rows;
 mod symbol;
 mod table;
 mod uses;
+mod values;
 
 pub(crate) use catalogue::widest;
 use inner::Inner;
@@ -84,6 +85,7 @@ impl BlockView<'_> {
         let content = self.verify_content(join)?;
         meta::verify(self, &content)?;
         metrics::verify(self)?;
+        values::verify(self)?;
         Ok(content)
     }
 

@@ -13,10 +13,12 @@
 //! | `catalogue` | [`BlockView`]: sections, symbols, keys, tables, lists and keysets |
 //! | `labels` | from a row to its labels: [`Series`], [`Resolver`] |
 //! | `find` | search for the series with given labels |
+//! | `values` | [`SeriesColumn`]: values of series |
 
 mod catalogue;
 mod find;
 mod labels;
+mod values;
 
 pub(crate) use catalogue::{BLOCK_ROWS, Records};
 pub use catalogue::{
@@ -28,3 +30,5 @@ pub use labels::{
     KeysetSeries, Label, LabelIds, LabelIdsIter, Labels, Resolver, Series, SeriesIter, TableKeys, Text, TextLabel,
     TextLabels,
 };
+pub(crate) use values::{GROUP_LEN, Group, Numbers};
+pub use values::{SeriesColumn, SeriesColumns};

@@ -132,6 +132,14 @@ pub enum BuildError {
         /// The least that it may have.
         least: usize,
     },
+    /// A series column has a name or a value that is not allowed, or not a value for each series.
+    #[error("series column {name:?}: {reason}")]
+    SeriesColumn {
+        /// Name of the column.
+        name: String,
+        /// Text of the reason.
+        reason: &'static str,
+    },
     /// There is no memory for packing the arena.
     #[error("out of memory while the arena is packed")]
     Pack,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
 
-use super::{BuildError, SectionBytes};
+use super::{BuildError, PackedColumn, SectionBytes};
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{MAX_META_LEN, MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
 use crate::metadata::MetricSet;
@@ -32,6 +32,8 @@ pub struct BlockMeta {
     pub annotations: Vec<(String, String)>,
     /// Type, unit and description of the block's metrics. Part of its id, not of its fingerprint.
     pub metrics: MetricSet,
+    /// Series columns, in any order: each has a value or none for each series of the block, in the order of refs.
+    pub columns: Vec<PackedColumn>,
     /// Length limits of labels.
     pub policy: LabelPolicy,
     /// The version of the planner that chose the tables; 0 for none.
@@ -66,6 +68,7 @@ impl Default for BlockMeta {
             external_labels: Vec::new(),
             annotations: Vec::new(),
             metrics: MetricSet::new(),
+            columns: Vec::new(),
             policy: LabelPolicy::NONE,
             planner_version: 0,
             archive: false,

@@ -15,6 +15,7 @@
 //! | `catalogue` | records of the catalogue |
 //! | `meta` | [`BlockMeta`]: metadata from the writer |
 //! | `metrics` | packing of metric metadata |
+//! | `numbers`, `values` | packing of number arrays, and of series columns |
 //! | `prepared` | [`PreparedBlock`]: a block whose rows are written later |
 //! | `file` | sections and their checksums |
 //! | `assemble` | [`assemble`]: a file from complete sections, and its id |
@@ -29,9 +30,11 @@ mod limits;
 mod members;
 mod meta;
 mod metrics;
+mod numbers;
 mod prepared;
 mod symbols;
 mod table;
+mod values;
 
 pub use assemble::{SectionBytes, assemble};
 pub use builder::BlockBuilder;
@@ -42,3 +45,4 @@ pub use meta::{BlockMeta, CarriedSections};
 pub use metrics::MetricRecords;
 pub use prepared::{PackedRows, PreparedBlock, RowSink};
 pub use table::{KeysetOutline, RowPacker};
+pub use values::{ColumnWriter, PackedColumn};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::file::{FileOutline, SectionOutline, SectionWriter};
 use super::members::{self, Anchors};
 use super::meta::Content;
-use super::{BlockBuilder, BlockMeta, BuildError, CarriedSections, MetricRecords, SectionBytes};
+use super::{BlockBuilder, BlockMeta, BuildError, CarriedSections, MetricRecords, SectionBytes, values};
 use crate::bits::BitWriter;
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{PACKED_ARENA, SectionKind};
@@ -79,6 +79,7 @@ impl PreparedBlock {
         if !metrics.is_empty() {
             sections.push(metrics_section(metrics, is_archive)?);
         }
+        sections.extend(values::sections(&meta.columns, content.series_count)?);
         let catalogue = sections.get(CATALOGUE).map(|section| &section.bytes);
         let fits = |carried: &&Arc<CarriedSections>| {
             Some(&carried.catalogue) == catalogue && carried.fingerprint == content.fingerprint

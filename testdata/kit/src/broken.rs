@@ -10,6 +10,7 @@ use chronoxide_format::write::{BlockBuilder, BlockMeta, MetricRecords, SectionBy
 use chronoxide_format::{Rule, RuleClass, TableId};
 
 use crate::archive::{ARCHIVE, archives, in_packed, raw_block, raw_frame, single_segment, window};
+use crate::columns::{self, COLUMNS};
 use crate::editor::{BlockEditor, reseal};
 use crate::golden::{Golden, goldens};
 use crate::plan::{Labelset, Plan, build};
@@ -156,7 +157,8 @@ fn clauses() -> Vec<Broken> {
     ];
     let broken =
         |(rule, clause, bytes): (Rule, &str, _)| Broken { rule, name: format!("{}--{clause}", rule.id()), bytes };
-    clauses.into_iter().chain(archive_clauses()).map(broken).collect()
+    let columns = columns::clauses().into_iter().map(|(rule, clause, change)| (rule, clause, edit(COLUMNS, change)));
+    clauses.into_iter().chain(archive_clauses()).chain(columns).map(broken).collect()
 }
 
 /// Blocks with a packed arena that break a rule in another way than the ones of [`break_rule`].
@@ -551,6 +553,16 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }),
         Rule::MetricValues => in_metrics(|metrics| last(&mut metrics.rows)[5] = metrics.ends.len() as u64 + 1),
         Rule::MetricOrder => in_metrics(|metrics| metrics.rows.swap(0, 1)),
+        Rule::ValueHeader
+        | Rule::ValueName
+        | Rule::ValueCount
+        | Rule::ValueLength
+        | Rule::ValueGroups
+        | Rule::ValueRange
+        | Rule::ValueTexts
+        | Rule::ValueWidths
+        | Rule::ValuePadding
+        | Rule::ValueTextsUsed => edit(COLUMNS, |editor| columns::break_rule(editor, rule)),
         Rule::BlockId => BlockEditor::open(&golden(PLAIN)).with_id(BlockId([7; 16])).close(),
         _ => unreachable!("{rule:?} has no broken block"),
     }

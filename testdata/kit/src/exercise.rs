@@ -42,6 +42,7 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
         tally.note(reader.tables());
         tally.note(read_meta(&view));
         tally.note(reader.metrics());
+        tally.note(reader.columns());
         reader.series(&mut tally);
     }
     tally.note_dump(Summary::from_view(&view).map(|_| ()).map_err(DumpError::from));
@@ -158,6 +159,21 @@ impl Reader<'_> {
             }
             let _ = keyset.series().map(|series| series.take(self.first as usize).count());
         }
+        Ok(())
+    }
+
+    fn columns(&self) -> Result<()> {
+        for column in self.view.series_columns() {
+            let column = column?;
+            let _ = (self.view.series_column(column.name()), column.merge(), column.unit(), column.text_count());
+            for series in self.some(self.view.series_count()?) {
+                let _ = column.get(SeriesRef(series));
+            }
+            let _ = column.get(SeriesRef(u32::MAX));
+            let end = SeriesRef(self.first);
+            column.read(SeriesRef(0)..end, |_, _| Ok::<(), chronoxide_format::Error>(()))?;
+        }
+        let _ = self.view.series_column("no such column")?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use chronoxide_format::view::{Job, TimeRange};
 use chronoxide_format::write::{BlockMeta, SectionBytes};
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 
+use crate::columns;
 use crate::editor::BlockEditor;
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
 
@@ -29,7 +30,7 @@ pub struct Golden {
 pub fn goldens() -> Vec<Golden> {
     let bit_packed = RowForm::BitPacked;
     let fixed_width = RowForm::FixedWidth;
-    vec![
+    let mut goldens = vec![
         golden("chain-bitpacked", pods(), &chain(), bit_packed),
         golden("chain-fixedwidth", pods(), &chain(), fixed_width),
         golden("empty", BTreeSet::new(), &Plan::default(), bit_packed),
@@ -53,7 +54,10 @@ pub fn goldens() -> Vec<Golden> {
         read_only(),
         golden("shared-table", pods(), &shared(), bit_packed),
         golden("unicode", unicode(), &Plan::default(), bit_packed),
-    ]
+    ];
+    goldens.extend(columns::goldens());
+    goldens.sort_by_key(|golden| golden.name);
+    goldens
 }
 
 fn golden(name: &'static str, series: BTreeSet<Labelset>, plan: &Plan, form: RowForm) -> Golden {

@@ -9,6 +9,7 @@
 //! | [`articles`] | data in the shapes that articles on stores measured |
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`captures`] | captures that real software wrote |
+//! | [`columns`] | golden, broken and random series columns |
 //! | [`conformance`] | requirements of symbol tables and labelset stores, and models that meet them |
 //! | `corpus` | corpora of the fuzz targets, with the feature `corpus` |
 //! | [`exercise`] | the whole read API over any bytes |
@@ -30,6 +31,7 @@ pub mod archive;
 pub mod articles;
 pub mod broken;
 pub mod captures;
+pub mod columns;
 pub mod conformance;
 #[cfg(feature = "corpus")]
 pub mod corpus;

@@ -25,11 +25,16 @@ impl Random {
     /// # Panics
     /// If `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
+        (self.next_u64() % end as u64) as usize
+    }
+
+    /// Any number.
+    pub const fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
+        mixed ^ (mixed >> 31)
     }
 
     /// Returns a text of 1 to 4 characters from a small alphabet, so that texts repeat, share prefixes, and have

@@ -7,7 +7,7 @@ use super::paths::KeptCatalogue;
 use super::until_error::until_error;
 use super::{Frame, Keyset, Meta, Metrics, Paths, Pool, Symbols, Table, frame};
 use crate::bits::Bits;
-use crate::checksum::ChunkProofs;
+use crate::checksum::{ChunkProofs, SectionProofs};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::{BlockId, BlockIdHasher, Fingerprint, SectionHasher};
 use crate::layout::{CatalogueHeader, Header, MAY_BE_COPIED, RowForm, SectionEntry, SectionKind, SymbolsHeader};
@@ -227,11 +227,11 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the reason for which a program that does not know more than this crate must neither merge, hide nor
-    /// delete the block; `None` if it may.
+    /// delete the block; `None` if it may. Series columns are one: they are read and written, and not yet merged.
     #[must_use]
     pub fn read_only(&self) -> Option<ReadOnly> {
         match self.unknown_ro_compat() {
-            0 => self.frame.unknown_loss_matters.map(|kind| ReadOnly::Section { kind }),
+            0 => self.frame.unmerged.map(|kind| ReadOnly::Section { kind }),
             bits => Some(ReadOnly::Features { bits }),
         }
     }
@@ -355,6 +355,20 @@ impl<'data> BlockView<'data> {
         }
         self.symbols.expect_arena()?;
         Metrics::open(self.unpacked_metrics, None)
+    }
+
+    /// Returns the number of series columns.
+    #[must_use]
+    pub const fn column_count(&self) -> u32 {
+        self.frame.columns.1
+    }
+
+    /// Returns the bytes of the section of a series column, and the record of its chunks; `None` if the block has
+    /// fewer.
+    pub(crate) fn column_section(&self, column: u32) -> Option<(&'data [u8], Option<SectionProofs<'data>>)> {
+        let at = self.frame.column_extent(self.bytes, column)?;
+        let proofs = self.proofs.map(|proofs| self.frame.proofs_at(self.bytes, at, proofs));
+        Some((at.slice(self.bytes)?, proofs))
     }
 
     /// Returns the bytes of the metric metadata, decoded; empty if there are none.
@@ -558,7 +572,7 @@ pub enum ReadOnly {
         /// The unknown bits.
         bits: u32,
     },
-    /// An optional section that this crate does not know, and whose loss matters.
+    /// An optional section whose loss matters, and that is not merged.
     Section {
         /// The kind of the section.
         kind: u32,
@@ -569,7 +583,10 @@ impl fmt::Display for ReadOnly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Features { bits } => write!(f, "unknown ro_compat bits {bits:#x}"),
-            Self::Section { kind } => write!(f, "an unknown section of kind {kind:#x}, whose loss matters"),
+            Self::Section { kind } => match SectionKind::from_code(*kind) {
+                Some(known) => write!(f, "a section {}, which is not merged yet and whose loss matters", known.name()),
+                None => write!(f, "an unknown section of kind {kind:#x}, whose loss matters"),
+            },
         }
     }
 }

@@ -43,8 +43,10 @@ pub struct Frame {
     grid: Grid,
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
-    /// Kind of a section whose loss matters and that this crate does not know.
-    pub(crate) unknown_loss_matters: Option<u32>,
+    /// Kind of a section whose loss matters, and that no program of this project can merge.
+    pub(crate) unmerged: Option<u32>,
+    /// Series columns: the entry of the first one in the directory, and their number.
+    pub(crate) columns: (u32, u32),
     /// Length of a packed arena, as its header states it.
     pub(crate) packed_arena_len: Option<u64>,
 }
@@ -65,9 +67,9 @@ impl Frame {
         let is_archive = header.incompat.get() & PACKED_ARENA != 0;
         let (extents, grid) = place_sections(entries, length(block.len()), is_archive)?;
         expect_arena(&extents, header.incompat.get())?;
-        let is_precious =
-            |&kind: &u32| kind & OPTIONAL != 0 && kind & LOSS_MATTERS != 0 && SectionKind::from_code(kind).is_none();
-        let unknown_loss_matters = entries.iter().map(|entry| entry.kind.get()).find(is_precious);
+        let is_precious = |&kind: &u32| kind & OPTIONAL != 0 && kind & LOSS_MATTERS != 0;
+        let unmerged = entries.iter().map(|entry| entry.kind.get()).find(is_precious);
+        let columns = place_columns(entries)?;
         let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
         let checks_len = length(block.len()) - grid.end;
         if grid.checks_len() != Some(checks_len) {
@@ -95,7 +97,8 @@ impl Frame {
             grid,
             catalogue,
             starts,
-            unknown_loss_matters,
+            unmerged,
+            columns,
             packed_arena_len,
         })
     }
@@ -161,11 +164,37 @@ impl Frame {
         }
     }
 
+    /// Returns the place of the section of a series column, or `None` if the block has fewer.
+    pub(crate) fn column_extent(&self, block: &[u8], column: u32) -> Option<Extent> {
+        let (first, count) = self.columns;
+        let entry = directory(block).get(index(first.checked_add(column)?)).filter(|_| column < count)?;
+        Some(Extent { offset: entry.offset.get(), length: entry.length.get() })
+    }
+
     /// Returns the record of the chunks that a section lies in.
     pub(crate) fn proofs<'a>(&self, block: &'a [u8], kind: SectionKind, proofs: &'a ChunkProofs) -> SectionProofs<'a> {
-        let Extent { offset, length } = self.extent(kind);
+        self.proofs_at(block, self.extent(kind), proofs)
+    }
+
+    /// Returns the record of the chunks that a part of the file lies in.
+    pub(crate) fn proofs_at<'a>(&self, block: &'a [u8], at: Extent, proofs: &'a ChunkProofs) -> SectionProofs<'a> {
+        let Extent { offset, length } = at;
         SectionProofs { file: self.checked(block), proofs, offset, end: offset.saturating_add(length) }
     }
+}
+
+/// Returns the entry of the first series column in the directory, and the number of columns. Entries are in order.
+fn place_columns(entries: &[SectionEntry]) -> Result<(u32, u32)> {
+    let is_column = |entry: &&SectionEntry| entry.kind.get() == SectionKind::SeriesColumn.code();
+    let first = entries.iter().position(|entry| is_column(&entry)).unwrap_or_default();
+    let mut count = 0;
+    for entry in entries.iter().filter(is_column) {
+        if entry.id.get() != count {
+            return Err(corrupt(Rule::ValueName, Place::SeriesColumn(count), entry.id.get().into(), count.into()));
+        }
+        count += 1;
+    }
+    Ok((low32(length(first)), count))
 }
 
 /// Refuses a block that has no arena, or two, or another than its features say.
@@ -294,6 +323,7 @@ fn place_sections(entries: &[SectionEntry], block_len: u64, is_archive: bool) ->
             .ok_or_else(|| corrupt(Rule::SectionExtent, place, section_len, block_len - offset))?;
         let known = SectionKind::from_code(kind);
         match known.filter(|&known| is_archive || known != SectionKind::PackedMetricMetadata) {
+            Some(SectionKind::SeriesColumn) | None => {}
             Some(known) if id == 0 => {
                 if let Some(slot) =
                     SectionKind::ALL.iter().zip(&mut extents).find_map(|(&k, slot)| (k == known).then_some(slot))
@@ -309,7 +339,6 @@ fn place_sections(entries: &[SectionEntry], block_len: u64, is_archive: bool) ->
                 };
                 return Err(corrupt(rule, place, id.into(), 0));
             }
-            None => {}
         }
     }
     // Required kinds come first in `ALL`.

@@ -6,7 +6,9 @@ use chronoxide_format::bits::BitWriter;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
-use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, SectionBytes};
+use chronoxide_format::write::{
+    BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedColumn, PackedRows, SectionBytes,
+};
 use chronoxide_format::{KeyId, Result, SymbolId, TableId};
 
 use crate::editor::BlockEditor;
@@ -165,6 +167,7 @@ fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
         external_labels: meta.external_labels()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
         annotations: meta.annotations()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
         metrics: view.metric_metadata()?.iter().collect::<Result<_>>()?,
+        columns: PackedColumn::copies(view)?,
         policy: meta.policy(),
         planner_version: meta.planner_version(),
         archive: view.packed()?.is_some(),

@@ -1,0 +1,137 @@
+//! Series columns (COLUMNS.md).
+
+use zerocopy::FromBytes;
+
+use super::catalogue::widest;
+use super::{expect, refuse_if};
+use crate::bits::{bytes_for, width};
+use crate::column::Value;
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_VALUE_LEN, NumbersHeader, STREAM_TAIL, SeriesColumnHeader, VALUE_GROUP};
+use crate::number::length;
+use crate::view::{BlockView, GROUP_LEN, Group, Numbers, SeriesColumn};
+use crate::{Result, Rule};
+
+pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
+    let mut before: Option<&str> = None;
+    for column in view.series_columns() {
+        let column = column?;
+        let place = Place::SeriesColumn(column.id);
+        refuse_if(before >= Some(column.name()), Rule::ValueName, place)?;
+        before = Some(column.name());
+        verify_groups(&column.values, column.id)?;
+        if let Some(starts) = &column.starts {
+            verify_groups(starts, column.id)?;
+            verify_texts(&column)?;
+        }
+        verify_values(view, &column)?;
+        view.canonical(|| verify_form(view, &column))?;
+    }
+    Ok(())
+}
+
+/// Groups follow one another, and their exceptions are rows in order.
+fn verify_groups(numbers: &Numbers<'_>, column: u32) -> Result<()> {
+    let (mut end, mut codes) = (0, [0; GROUP_LEN]);
+    for number in 0..numbers.groups.count {
+        let group = numbers.group(number)?;
+        expect(Rule::ValueGroups, Place::ValueGroup(column, number), group.start, end)?;
+        end += group.len();
+        if !group.is_constant() {
+            numbers.codes(number, &group, &mut codes)?;
+        }
+    }
+    expect(Rule::ValueGroups, Place::SeriesColumn(column), end, numbers.groups_len)
+}
+
+fn verify_texts(column: &SeriesColumn<'_>) -> Result<()> {
+    let mut start = column.start(0)?;
+    expect(Rule::ValueTexts, Place::ValueText(column.id, 0), start, 0)?;
+    for text in 0..column.text_count() {
+        let end = column.start(text + 1)?;
+        if end.checked_sub(start).is_none_or(|len| len > u64::from(MAX_VALUE_LEN)) {
+            return Err(corrupt(Rule::ValueTexts, Place::ValueText(column.id, text), end, start));
+        }
+        start = end;
+    }
+    let place = Place::ValueText(column.id, column.text_count());
+    expect(Rule::ValueTexts, place, start, length(column.texts.len()))
+}
+
+/// Numbers stand for values, and texts are used in their order. Few bytes can stand for very many equal values: one of
+/// a group is looked at then.
+fn verify_values(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> {
+    let (mut used, mut before): (u64, Option<&[u8]>) = (0, None);
+    let (mut out_of_order, mut codes) = (None, [0; GROUP_LEN]);
+    for number in 0..column.values.groups.count {
+        let group = column.values.group(number)?;
+        let common = [group.common];
+        let codes = match group.is_constant() {
+            true => &common,
+            false => column.values.codes(number, &group, &mut codes)?,
+        };
+        for (&code, series) in codes.iter().zip(number.saturating_mul(VALUE_GROUP)..) {
+            let Some(number) = group.number(code) else { continue };
+            if let Value::Bytes(bytes) = column.value(series, number)? {
+                let is_last = used.checked_sub(1) == Some(number);
+                let is_next = used == number && before != Some(bytes);
+                if !is_last && !is_next {
+                    out_of_order = out_of_order.or(Some((series, number)));
+                }
+                used += u64::from(is_next);
+                before = Some(bytes);
+            }
+        }
+    }
+    view.canonical(|| {
+        if let Some((series, number)) = out_of_order {
+            return Err(corrupt(Rule::ValueTextsUsed, Place::Value(column.id, series), number, used));
+        }
+        expect(Rule::ValueTextsUsed, Place::SeriesColumn(column.id), used, column.text_count().into())
+    })
+}
+
+/// Checks widths and unused bits.
+fn verify_form(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> {
+    let (section, _) = view.column_section(column.id).unwrap_or_default();
+    let place = Place::SeriesColumn(column.id);
+    let reserved = SeriesColumnHeader::ref_from_prefix(section).map_or(0, |(header, _)| header.reserved.get());
+    expect(Rule::ValuePadding, place, reserved.into(), 0)?;
+    let mut start = length(size_of::<SeriesColumnHeader>() + column.name().len());
+    let arrays = std::iter::once(column.values).chain(column.starts);
+    for numbers in arrays {
+        let rest = usize::try_from(start).ok().and_then(|start| section.get(start..)).unwrap_or_default();
+        let widths = NumbersHeader::ref_from_prefix(rest).map_or([0; 8], |(header, _)| header.group_widths);
+        for (field, found) in widest(&numbers.bits, &numbers.groups)?.into_iter().zip(widths) {
+            expect(Rule::ValueWidths, place, found.into(), width(field).into())?;
+        }
+        let (from, to) = numbers.groups.slack();
+        refuse_if(numbers.bits.first_set(from, to).is_some(), Rule::ValuePadding, place)?;
+        for number in 0..numbers.groups.count {
+            let group = numbers.group(number)?;
+            let is_clean = is_padded(&numbers, &group)?;
+            refuse_if(!is_clean, Rule::ValuePadding, Place::ValueGroup(column.id, number))?;
+        }
+        let groups_end = numbers.end() - STREAM_TAIL;
+        let closing = numbers.bits.first_set(groups_end * 8, (groups_end + STREAM_TAIL) * 8);
+        refuse_if(closing.is_some(), Rule::ValuePadding, place)?;
+        start = numbers.end();
+    }
+    Ok(())
+}
+
+/// Returns true if the unused bits of a group and the fields of rows that are exceptions are zero.
+fn is_padded(numbers: &Numbers<'_>, group: &Group) -> Result<bool> {
+    let bit = |byte: u64| byte * 8;
+    let exceptions = u64::from(group.exceptions);
+    let rows = bit(numbers.groups_start + group.start + exceptions) + exceptions * u64::from(group.exception_width);
+    for exception in 0..group.exceptions {
+        let row = u64::from(numbers.exception_row(group, exception)?);
+        let field = rows + row * u64::from(group.width);
+        if numbers.wide(field, group.width)? != 0 {
+            return Ok(false);
+        }
+    }
+    let end = rows + u64::from(group.rows) * u64::from(group.width);
+    Ok(numbers.bits.first_set(end, bit(bytes_for(end))).is_none())
+}

@@ -1,0 +1,293 @@
+//! [`SeriesColumn`]: the values of a series column (COLUMNS.md).
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::ops::Range;
+
+use zerocopy::FromBytes;
+
+use super::numbers::{GROUP_LEN, Numbers};
+use crate::bits::Bits;
+use crate::column::{ColumnMerge, Value, ValueType};
+use crate::error::{Place, corrupt, corrupt_at};
+use crate::layout::{MAX_COLUMN_NAME_LEN, SeriesColumnHeader, VALUE_GROUP};
+use crate::number::{index, length};
+use crate::view::BlockView;
+use crate::{Result, Rule, SeriesRef};
+
+/// A column of values of a block's series: a value for each, or none.
+///
+/// ```
+/// use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+/// use chronoxide_format::layout::RowForm;
+/// use chronoxide_format::view::BlockView;
+/// use chronoxide_format::write::{BlockBuilder, BlockMeta, ColumnWriter};
+/// use chronoxide_format::SeriesRef;
+///
+/// let mut builder = BlockBuilder::new(RowForm::BitPacked);
+/// let symbols = ["__name__", "down", "up"].map(|symbol| builder.push_symbol(symbol));
+/// let [key, down, up] = symbols;
+/// let name = builder.push_key(key?, &[down?, up?])?;
+/// builder.push_keyset(&[name], &[0, 1])?;
+/// let mut first_time = ColumnWriter::new("chronoxide.first_time", ValueType::I64, ColumnMerge::Min)?;
+/// first_time.push(Some(Value::I64(1_700_000_000)))?;
+/// first_time.push(None)?;
+/// let bytes = builder.finish(&BlockMeta { columns: vec![first_time.finish()], ..BlockMeta::default() })?;
+///
+/// let block = BlockView::open(&bytes)?;
+/// let column = block.series_column("chronoxide.first_time")?.expect("the block has it");
+/// assert_eq!(column.get(SeriesRef(0))?, Some(Value::I64(1_700_000_000)));
+/// assert_eq!(column.get(SeriesRef(1))?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct SeriesColumn<'a> {
+    /// Id of the section.
+    pub(crate) id: u32,
+    name: &'a str,
+    value_type: ValueType,
+    merge: ColumnMerge,
+    unit: u64,
+    pub(crate) values: Numbers<'a>,
+    /// Starts of the texts, and a number more: their end.
+    pub(crate) starts: Option<Numbers<'a>>,
+    pub(crate) texts: &'a [u8],
+    texts_start: u64,
+}
+
+impl fmt::Debug for SeriesColumn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, value_type, merge, .. } = self;
+        let mut debug = f.debug_struct("SeriesColumn");
+        debug.field("name", name).field("value_type", value_type).field("merge", merge).finish_non_exhaustive()
+    }
+}
+
+impl<'a> SeriesColumn<'a> {
+    /// Places the parts of column `id`, which must be in range. Costs O(1).
+    fn open(view: &BlockView<'a>, id: u32) -> Result<Self> {
+        let place = Place::SeriesColumn(id);
+        let (section, proofs) = view.column_section(id).unwrap_or_default();
+        let bits = Bits::with_proofs(section, Rule::ValueLength, proofs);
+        let header_len = length(size_of::<SeriesColumnHeader>());
+        let (header, rest) = SeriesColumnHeader::ref_from_prefix(section)
+            .map_err(|_| corrupt(Rule::ValueHeader, place, length(section.len()), header_len))?;
+        let name_len = header.name_len.get();
+        bits.touch(0, header_len + u64::from(name_len))?;
+        let Some(name) = rest.get(..index(name_len.into())) else {
+            return Err(corrupt(Rule::ValueHeader, place, name_len.into(), length(rest.len())));
+        };
+        let name = std::str::from_utf8(name).map_err(|_| corrupt_at(Rule::ValueName, place))?;
+        if name.is_empty() || u32::from(name_len) > MAX_COLUMN_NAME_LEN {
+            return Err(corrupt(Rule::ValueName, place, name_len.into(), MAX_COLUMN_NAME_LEN.into()));
+        }
+        let value_type = ValueType::from_code(header.value_type);
+        let merge = ColumnMerge::from_code(header.merge);
+        let unit = header.unit.get();
+        let (Some(value_type), Some(merge)) = (value_type, merge) else {
+            return Err(corrupt_at(Rule::ValueHeader, place));
+        };
+        if !merge.allows(value_type) || !is_unit(unit, value_type) {
+            return Err(corrupt_at(Rule::ValueHeader, place));
+        }
+        let values = Numbers::open(bits, section, header_len + u64::from(name_len), id)?;
+        let series = u64::from(view.series_count()?);
+        if u64::from(values.count) != series {
+            return Err(corrupt(Rule::ValueCount, place, values.count.into(), series));
+        }
+        let starts = match value_type {
+            ValueType::Bytes => Some(Numbers::open(bits, section, values.end(), id)?),
+            ValueType::I64 | ValueType::U64 => None,
+        };
+        let texts_start = starts.map_or(values.end(), |starts| starts.end());
+        // Each array was found to be inside.
+        let texts = usize::try_from(texts_start).ok().and_then(|start| section.get(start..)).unwrap_or_default();
+        if let Some(starts) = starts {
+            // More texts than series have no meaning: the number of series bounds the work.
+            let text_count = starts.count.checked_sub(1).filter(|&count| count <= values.count);
+            if text_count.is_none() {
+                return Err(corrupt(Rule::ValueTexts, place, starts.count.into(), series + 1));
+            }
+        } else if !texts.is_empty() {
+            return Err(corrupt(Rule::ValueLength, place, length(section.len()), texts_start));
+        }
+        Ok(Self { id, name, value_type, merge, unit, values, starts, texts, texts_start })
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub const fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Returns the type of the values.
+    #[must_use]
+    pub const fn value_type(&self) -> ValueType {
+        self.value_type
+    }
+
+    /// Returns the way to combine the values of series that become one.
+    #[must_use]
+    pub const fn merge(&self) -> ColumnMerge {
+        self.merge
+    }
+
+    /// Returns the number that all values are multiples of; 1 for bytes.
+    #[must_use]
+    pub const fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// Returns the number of texts; 0 for numbers.
+    #[must_use]
+    pub fn text_count(&self) -> u32 {
+        self.starts.map_or(0, |starts| starts.count.saturating_sub(1))
+    }
+
+    /// Returns the value of a series, or `None` if it has none or is out of range. Allocates nothing; costs the record
+    /// of a group and a field, a search among the exceptions of the group, and for bytes two more numbers.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    #[inline]
+    pub fn get(&self, series: SeriesRef) -> Result<Option<Value<'a>>> {
+        match self.values.get(series.0)? {
+            Some(number) => self.value(series.0, number).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the value that a number stands for.
+    #[inline]
+    pub(crate) fn value(&self, series: u32, number: u64) -> Result<Value<'a>> {
+        let value = match self.value_type {
+            ValueType::U64 => number.checked_mul(self.unit).map(Value::U64),
+            ValueType::I64 => {
+                let unit = i64::try_from(self.unit).ok();
+                unit.and_then(|unit| number.cast_signed().checked_mul(unit)).map(Value::I64)
+            }
+            ValueType::Bytes => match u32::try_from(number).ok().filter(|&text| text < self.text_count()) {
+                Some(text) => Some(Value::Bytes(self.text(text)?)),
+                None => None,
+            },
+        };
+        value.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.id, series)))
+    }
+
+    /// Returns the bytes of text `text`, which must be in range.
+    pub(crate) fn text(&self, text: u32) -> Result<&'a [u8]> {
+        let (start, end) = (self.start(text)?, self.start(text.saturating_add(1))?);
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let Some(found) = range.and_then(|(start, end)| self.texts.get(start..end)) else {
+            return Err(corrupt(Rule::ValueTexts, Place::ValueText(self.id, text), end, length(self.texts.len())));
+        };
+        self.values.bits.touch(self.texts_start + start, length(found.len()))?;
+        Ok(found)
+    }
+
+    /// Returns the start of a text, for `text` up to and including their number.
+    pub(crate) fn start(&self, text: u32) -> Result<u64> {
+        let start = match self.starts {
+            Some(starts) => starts.get(text)?,
+            None => None,
+        };
+        start.ok_or_else(|| corrupt_at(Rule::ValueTexts, Place::ValueText(self.id, text)))
+    }
+
+    /// Calls `each` with the values of series in the order of refs, those of series out of range left out. Costs a
+    /// fraction of as many calls of [`SeriesColumn::get`], since groups are decoded as a whole. Allocates nothing.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged; `each` was called with the values before.
+    pub fn read<E: From<crate::Error>>(
+        &self,
+        series: Range<SeriesRef>,
+        mut each: impl FnMut(SeriesRef, Option<Value<'a>>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let end = series.end.0.min(self.values.count);
+        let (mut next, mut codes) = (series.start.0, [0; GROUP_LEN]);
+        while next < end {
+            let number = next / VALUE_GROUP;
+            let group = self.values.group(number)?;
+            let codes = self.values.codes(number, &group, &mut codes)?;
+            let first = index(next % VALUE_GROUP);
+            for &code in codes.get(first..).unwrap_or_default() {
+                if next >= end {
+                    break;
+                }
+                let value = match group.number(code) {
+                    Some(number) => Some(self.value(next, number)?),
+                    None => None,
+                };
+                each(SeriesRef(next), value)?;
+                next += 1;
+            }
+            if codes.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns true for a unit that values of a type can be multiples of.
+fn is_unit(unit: u64, value_type: ValueType) -> bool {
+    match value_type {
+        ValueType::Bytes => unit == 1,
+        ValueType::I64 => unit >= 1 && i64::try_from(unit).is_ok(),
+        ValueType::U64 => unit >= 1,
+    }
+}
+
+impl<'data> BlockView<'data> {
+    /// Returns the series columns, in the order of their names. Their headers are checked on each call.
+    #[must_use]
+    pub const fn series_columns(&self) -> SeriesColumns<'data, '_> {
+        SeriesColumns { view: self, ids: 0..self.column_count() }
+    }
+
+    /// Returns the series column with a name, or `None` if the block does not have it. Costs a binary search over the
+    /// columns.
+    ///
+    /// # Errors
+    /// `Corrupt` if the beginning of a column's section is damaged.
+    pub fn series_column(&self, name: &str) -> Result<Option<SeriesColumn<'data>>> {
+        let (mut low, mut high) = (0, self.column_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let column = SeriesColumn::open(self, middle)?;
+            match column.name().cmp(name) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(Some(column)),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Iterator over the series columns of a block. After an error it ends.
+#[derive(Clone, Debug)]
+pub struct SeriesColumns<'data, 'view> {
+    view: &'view BlockView<'data>,
+    ids: Range<u32>,
+}
+
+impl FusedIterator for SeriesColumns<'_, '_> {}
+
+impl<'data> Iterator for SeriesColumns<'data, '_> {
+    type Item = Result<SeriesColumn<'data>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let column = SeriesColumn::open(self.view, self.ids.next()?);
+        if column.is_err() {
+            self.ids = 0..0;
+        }
+        Some(column)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // An error may come before the last column.
+        (0, self.ids.size_hint().1)
+    }
+}

@@ -1,0 +1,222 @@
+//! [`Numbers`]: an array of numbers in groups (COLUMNS.md, sections 2 and 3).
+
+use zerocopy::FromBytes;
+
+use crate::bits::{Bits, bytes_for};
+use crate::error::{Place, corrupt, corrupt_at};
+use crate::layout::{MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, NumbersHeader, STREAM_TAIL, VALUE_GROUP};
+use crate::number::{index, length, low32};
+use crate::unpack::Run;
+use crate::view::Records;
+use crate::{Result, Rule};
+
+/// [`VALUE_GROUP`] as the length of an array.
+pub(crate) const GROUP_LEN: usize = 256;
+const _: () = assert!(VALUE_GROUP == 256);
+
+/// Widest field of a number, in bits.
+const MAX_NUMBER_WIDTH: u32 = 64;
+/// Bits of a field from which on it is two.
+const WIDE: u32 = 48;
+/// Bits of the first of two fields.
+const LOW: u32 = 32;
+
+/// Largest widths of the fields of a GROUP record.
+const MAX_GROUP_WIDTHS: [u8; 8] = [MAX_CODE_WIDTH, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, 7, 8, 7, 1, MAX_OFFSET_WIDTH];
+
+/// An array of numbers of 64 bits, some of them absent, in a section.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbers<'a> {
+    pub bits: Bits<'a>,
+    /// Column that errors name.
+    column: u32,
+    pub count: u32,
+    pub groups: Records<8>,
+    /// First byte of the groups in the section.
+    pub groups_start: u64,
+    pub groups_len: u64,
+}
+
+/// Fields of a GROUP record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub base: u64,
+    pub common: u64,
+    pub width: u32,
+    pub exceptions: u32,
+    pub exception_width: u32,
+    pub has_absent: bool,
+    /// First byte of the group, from the first one of all groups.
+    pub start: u64,
+    /// Numbers of the group.
+    pub rows: u32,
+}
+
+impl Group {
+    /// Returns the number of a code, or `None` if it is absent.
+    #[inline]
+    pub fn number(&self, code: u64) -> Option<u64> {
+        let code = if self.has_absent { code.checked_sub(1)? } else { code };
+        Some(self.base.wrapping_add(code))
+    }
+
+    /// Returns true if all rows have the code `common`.
+    pub const fn is_constant(&self) -> bool {
+        self.width == 0 && self.exceptions == 0
+    }
+
+    /// Returns the bytes of the group.
+    pub fn len(&self) -> u64 {
+        let exceptions = u64::from(self.exceptions);
+        let bits = exceptions * u64::from(self.exception_width) + u64::from(self.rows) * u64::from(self.width);
+        exceptions + bytes_for(bits)
+    }
+}
+
+impl<'a> Numbers<'a> {
+    /// Places an array that starts at byte `start` of the section of a column. Costs O(1).
+    pub fn open(bits: Bits<'a>, section: &'a [u8], start: u64, column: u32) -> Result<Self> {
+        let place = Place::SeriesColumn(column);
+        let header_len = length(size_of::<NumbersHeader>());
+        let rest = usize::try_from(start).ok().and_then(|start| section.get(start..)).unwrap_or_default();
+        let (header, _) = NumbersHeader::ref_from_prefix(rest)
+            .map_err(|_| corrupt(Rule::ValueHeader, place, length(rest.len()), header_len))?;
+        bits.touch(start, header_len)?;
+        let wide = header.group_widths.into_iter().zip(MAX_GROUP_WIDTHS).find(|(width, max)| width > max);
+        if let Some((width, max)) = wide {
+            return Err(corrupt(Rule::ValueHeader, place, width.into(), max.into()));
+        }
+        let count = header.count.get();
+        let records = (start + header_len) * 8;
+        let groups = Records::new(records, count.div_ceil(VALUE_GROUP), header.group_widths);
+        let groups_start = groups.slack().1 / 8;
+        let numbers = Self { bits, column, count, groups, groups_start, groups_len: header.groups_len.get() };
+        let expected = numbers.end();
+        if expected > length(section.len()) {
+            return Err(corrupt(Rule::ValueLength, place, length(section.len()), expected));
+        }
+        Ok(numbers)
+    }
+
+    /// Returns the first byte of the section behind the array.
+    pub fn end(&self) -> u64 {
+        self.groups_start.saturating_add(self.groups_len).saturating_add(STREAM_TAIL)
+    }
+
+    /// Returns group `group`, which must be in range.
+    #[inline]
+    pub fn group(&self, group: u32) -> Result<Group> {
+        let place = Place::ValueGroup(self.column, group);
+        let Some(record) = self.groups.get(&self.bits, group) else {
+            return Err(corrupt(Rule::ValueGroups, place, group.into(), self.groups.count.into()));
+        };
+        let [low, high, common, width, exceptions, exception_width, has_absent, start] = record?;
+        let rows = self.count.saturating_sub(group.saturating_mul(VALUE_GROUP)).min(VALUE_GROUP);
+        let found = Group {
+            base: low | high << LOW,
+            common,
+            width: low32(width),
+            exceptions: low32(exceptions),
+            exception_width: low32(exception_width),
+            has_absent: has_absent > 0,
+            start,
+            rows,
+        };
+        if found.width.max(found.exception_width) > MAX_NUMBER_WIDTH || found.exceptions > rows {
+            return Err(corrupt_at(Rule::ValueGroups, place));
+        }
+        // The closing bytes of the array follow the groups, so that a word of any field is inside.
+        if start.saturating_add(found.len()) > self.groups_len {
+            return Err(corrupt(Rule::ValueGroups, place, start, self.groups_len));
+        }
+        Ok(found)
+    }
+
+    /// Returns number `number`, or `None` if it is absent or out of range.
+    #[inline]
+    pub fn get(&self, number: u32) -> Result<Option<u64>> {
+        if number >= self.count {
+            return Ok(None);
+        }
+        let (place, row) = (number / VALUE_GROUP, number % VALUE_GROUP);
+        let group = self.group(place)?;
+        let fields = (self.groups_start + group.start + u64::from(group.exceptions)) * 8;
+        if let Some(exception) = self.exception(&group, row)? {
+            let bit = fields + u64::from(exception) * u64::from(group.exception_width);
+            return Ok(group.number(self.wide(bit, group.exception_width)?));
+        }
+        let rows = fields + u64::from(group.exceptions) * u64::from(group.exception_width);
+        let field = self.wide(rows + u64::from(row) * u64::from(group.width), group.width)?;
+        let code = group.common.checked_add(field);
+        let code = code.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.column, number)))?;
+        Ok(group.number(code))
+    }
+
+    /// Returns the number of the exception of a row, or `None` if it has none. Costs a binary search.
+    #[inline]
+    fn exception(&self, group: &Group, row: u32) -> Result<Option<u32>> {
+        let (mut low, mut high) = (0, group.exceptions);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = self.exception_row(group, middle)?;
+            if found == row {
+                return Ok(Some(middle));
+            }
+            if found < row { low = middle + 1 } else { high = middle }
+        }
+        Ok(None)
+    }
+
+    /// Returns the row of an exception.
+    pub fn exception_row(&self, group: &Group, exception: u32) -> Result<u32> {
+        self.bits.get((self.groups_start + group.start + u64::from(exception)) * 8, 8).map(low32)
+    }
+
+    /// Returns a field of up to 64 bits.
+    #[inline]
+    pub fn wide(&self, bit: u64, width: u32) -> Result<u64> {
+        if width <= WIDE {
+            return self.bits.get(bit, width);
+        }
+        Ok(self.bits.get(bit, LOW)? | self.bits.get(bit + u64::from(LOW), width - LOW)? << LOW)
+    }
+
+    /// Decodes the codes of a group, and returns as many as it has rows.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged, and for exceptions that are no rows or not in order.
+    pub fn codes<'o>(&self, number: u32, group: &Group, out: &'o mut [u64; GROUP_LEN]) -> Result<&'o [u64]> {
+        let out = out.get_mut(..index(group.rows)).unwrap_or_default();
+        let fields = (self.groups_start + group.start + u64::from(group.exceptions)) * 8;
+        let rows = fields + u64::from(group.exceptions) * u64::from(group.exception_width);
+        if group.width <= LOW {
+            let mut narrow = [0; GROUP_LEN];
+            let narrow = narrow.get_mut(..out.len()).unwrap_or_default();
+            self.bits.unpack(Run { start: rows, stride: group.width, width: group.width, base: 0 }, narrow)?;
+            out.iter_mut().zip(narrow).for_each(|(code, &mut field)| *code = field.into());
+        } else {
+            for (code, row) in out.iter_mut().zip(0_u64..) {
+                *code = self.wide(rows + row * u64::from(group.width), group.width)?;
+            }
+        }
+        if group.common > 0 {
+            for (code, row) in out.iter_mut().zip(0_u32..) {
+                let sum = group.common.checked_add(*code);
+                let series = number.saturating_mul(VALUE_GROUP).saturating_add(row);
+                *code = sum.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.column, series)))?;
+            }
+        }
+        let mut before = None;
+        for exception in 0..group.exceptions {
+            let row = self.exception_row(group, exception)?;
+            let bit = fields + u64::from(exception) * u64::from(group.exception_width);
+            let field = self.wide(bit, group.exception_width)?;
+            match out.get_mut(index(row)) {
+                Some(code) if before < Some(row) => *code = field,
+                _ => return Err(corrupt_at(Rule::ValueGroups, Place::ValueGroup(self.column, number))),
+            }
+            before = Some(row);
+        }
+        Ok(out)
+    }
+}
