@@ -9,6 +9,7 @@ use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 use super::order::BlockKey;
 use super::selection::Selection;
 use super::write::{BlockTarget, write};
+use crate::SeriesValues;
 use crate::keyset::KeysetStore;
 
 /// Sealed store.
@@ -77,7 +78,17 @@ impl KeysetStore {
     /// The metadata is not sorted, names or values are longer than its label policy allows, or a count exceeds the
     /// format.
     pub fn seal(&self, layout: Layout, meta: &BlockMeta) -> Result<Sealed, SealError> {
-        let (block, refs) = self.seal_selection(&Selection::ALL, layout, meta)?;
+        self.seal_with(layout, meta, &[])
+    }
+
+    /// Seals the series of this store with columns of values, which have none for series of other stores; see
+    /// [`seal`](Self::seal).
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`seal`](Self::seal), and for two columns of one name.
+    pub fn seal_with(&self, layout: Layout, meta: &BlockMeta, columns: &[SeriesValues]) -> Result<Sealed, SealError> {
+        let (block, refs) = self.seal_selection(&Selection::ALL, layout, meta, columns)?;
         Ok(Sealed { block, refs })
     }
 
@@ -88,7 +99,7 @@ impl KeysetStore {
     ///
     /// Errors of [`seal`](Self::seal).
     pub fn seal_selected(&self, selected: &BitSlice, layout: Layout, meta: &BlockMeta) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta)?.0)
+        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta, &[])?.0)
     }
 
     fn seal_selection(
@@ -96,6 +107,7 @@ impl KeysetStore {
         selection: &Selection,
         layout: Layout,
         meta: &BlockMeta,
+        columns: &[SeriesValues],
     ) -> Result<(Vec<u8>, Vec<SeriesRef>), SealError> {
         let mut target = Target {
             builder: BlockBuilder::new(layout.row_form()),
@@ -116,7 +128,10 @@ impl KeysetStore {
                 }
             }
         }
-        let meta = BlockMeta { planner_version: layout.planner_version(), ..meta.clone() };
+        let mut meta = BlockMeta { planner_version: layout.planner_version(), ..meta.clone() };
+        for column in columns {
+            meta.columns.push(column.pack(&refs)?);
+        }
         Ok((builder.finish(&meta)?, refs))
     }
 }

@@ -1,0 +1,144 @@
+//! [`SeriesValues`]: the values of a series column while a store is filled.
+
+use bitvec::vec::BitVec;
+use chronoxide_format::SeriesRef;
+use chronoxide_format::column::{Value, ValueType};
+use chronoxide_format::write::{BuildError, ColumnWriter, PackedColumn};
+
+use crate::StoreRef;
+
+/// The values of a column by the series of a store. A series that is given several values has them combined, in the way
+/// in which the column is merged.
+///
+/// ```
+/// use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+/// use chronoxide_format::write::ColumnWriter;
+/// use chronoxide_labels::{KeysetStore, LabelSetStore, SeriesValues};
+///
+/// let mut store = KeysetStore::new();
+/// let (series, _) = store.insert(&[("__name__", "up"), ("job", "cart")])?;
+/// let mut first_time = SeriesValues::new(ColumnWriter::new("app.first_time", ValueType::I64, ColumnMerge::Min)?);
+/// first_time.set(series, Value::I64(30))?;
+/// first_time.set(series, Value::I64(20))?;
+/// assert_eq!(first_time.get(series), Some(Value::I64(20)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SeriesValues {
+    /// Name, type, way to merge and unit, without values.
+    column: ColumnWriter,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    /// Numbers, and a bit for each series that has one. Signed numbers as the unsigned ones of the same bits.
+    Numbers(Vec<u64>, BitVec),
+    Bytes(Vec<Option<Box<[u8]>>>),
+}
+
+impl SeriesValues {
+    /// Returns a column without values. `column` has none either.
+    #[must_use]
+    pub fn new(column: ColumnWriter) -> Self {
+        let values = match column.value_type() {
+            ValueType::Bytes => Values::Bytes(Vec::new()),
+            ValueType::I64 | ValueType::U64 => Values::Numbers(Vec::new(), BitVec::new()),
+        };
+        Self { column, values }
+    }
+
+    /// Returns the name of the column.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.column.name()
+    }
+
+    /// Returns the value of a series.
+    #[must_use]
+    pub fn get(&self, series: StoreRef) -> Option<Value<'_>> {
+        match &self.values {
+            Values::Numbers(numbers, known) => {
+                let number =
+                    *numbers.get(series.index()).filter(|_| known.get(series.index()).is_some_and(|bit| *bit))?;
+                Some(match self.column.value_type() {
+                    ValueType::I64 => Value::I64(number.cast_signed()),
+                    ValueType::U64 | ValueType::Bytes => Value::U64(number),
+                })
+            }
+            Values::Bytes(bytes) => bytes.get(series.index())?.as_deref().map(Value::Bytes),
+        }
+    }
+
+    /// Gives a series a value, and combines it with the one that it has.
+    ///
+    /// # Errors
+    /// `SeriesColumn` for a value that the column cannot have, and for values that cannot be combined: different ones
+    /// that must be the same, and a sum that the type does not hold. The series keeps its value then.
+    pub fn set(&mut self, series: StoreRef, value: Value<'_>) -> Result<(), BuildError> {
+        self.column.check(value)?;
+        let combined = match self.get(series) {
+            Some(known) => match self.column.merge().combine(known, value) {
+                Some(combined) => Owned::from(combined),
+                None => {
+                    let (name, reason) = (self.column.name().to_owned(), "two values of a series cannot be combined");
+                    return Err(BuildError::SeriesColumn { name, reason });
+                }
+            },
+            None => Owned::from(value),
+        };
+        let at = series.index();
+        match (&mut self.values, combined) {
+            (Values::Numbers(numbers, known), Owned::Number(number)) => {
+                if numbers.len() <= at {
+                    numbers.resize(at + 1, 0);
+                    known.resize(at + 1, false);
+                }
+                if let Some(place) = numbers.get_mut(at) {
+                    *place = number;
+                    known.set(at, true);
+                }
+            }
+            (Values::Bytes(all), Owned::Bytes(bytes)) => {
+                if all.len() <= at {
+                    all.resize(at + 1, None);
+                }
+                if let Some(place) = all.get_mut(at) {
+                    *place = Some(bytes);
+                }
+            }
+            // The type was checked.
+            (Values::Numbers(..), Owned::Bytes(_)) | (Values::Bytes(_), Owned::Number(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// Packs the values in the order of a block, whose refs are given by the series of the store.
+    pub(crate) fn pack(&self, refs: &[SeriesRef]) -> Result<PackedColumn, BuildError> {
+        let mut by_ref = vec![StoreRef(0); refs.len()];
+        for (&series_ref, series) in refs.iter().zip(0..) {
+            if let Some(place) = by_ref.get_mut(series_ref.0 as usize) {
+                *place = StoreRef(series);
+            }
+        }
+        let mut column = self.column.clone();
+        by_ref.into_iter().try_for_each(|series| column.push(self.get(series)))?;
+        Ok(column.finish())
+    }
+}
+
+/// A value that is kept.
+enum Owned {
+    Number(u64),
+    Bytes(Box<[u8]>),
+}
+
+impl From<Value<'_>> for Owned {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::I64(number) => Self::Number(number.cast_unsigned()),
+            Value::U64(number) => Self::Number(number),
+            Value::Bytes(bytes) => Self::Bytes(bytes.into()),
+        }
+    }
+}
