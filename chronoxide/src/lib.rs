@@ -46,6 +46,12 @@
 //!
 //! The document `docs/engine.md` builds a query engine on these calls.
 //!
+//! # Columns
+//!
+//! A block can hold values of its series: when they were first seen, where their samples are, the number that an engine
+//! gave them. They cost bytes for what they say and no more: equal values of neighbours take none. [`Column`] has an
+//! example. Blocks with columns are not merged yet: [`compact`](crate#features) refuses them.
+//!
 //! # Cost
 //!
 //! Opening a file of any size by [`OpenOptions::map`] takes microseconds, and bytes that no query reads are not loaded.
@@ -94,6 +100,7 @@
 //! | `owned` | [`OwnedRows`], [`OwnedReader`]: with their blocks, to be kept |
 //! | `label` | [`AsLabel`]: labels that a caller gives |
 //! | `groups` | [`Group`]: numbers of series by label |
+//! | `columns` | [`Column`]: a value per series |
 //! | `cardinality` | [`Cardinality`]: numbers of series by keyset, name and value |
 //! | `write` | [`BlockWriter`] |
 //! | `arrow`, `compact`, `remote` | what the features `arrow`, `compact` and `objects` add |
@@ -106,6 +113,7 @@
 mod arrow;
 mod blocks;
 mod cardinality;
+mod columns;
 #[cfg(feature = "compact")]
 mod compact;
 mod damage;
@@ -126,9 +134,11 @@ mod write;
 pub use arrow::{BatchOptions, Batches};
 pub use blocks::{BlockInfo, Blocks, OpenOptions};
 pub use cardinality::Cardinality;
+pub use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 pub use chronoxide_labels::Layout;
 pub use chronoxide_reader::{BlockId, Checks, TextLabel as Label};
 pub use chronoxide_select::Operator;
+pub use columns::{Column, ColumnInfo};
 #[cfg(feature = "compact")]
 pub use compact::{CompactOptions, Compacted, compact};
 pub use damage::Damage;
@@ -140,9 +150,14 @@ pub use query::Query;
 pub use selection::Selection;
 pub use selector::Selector;
 pub use series::{LabelReader, Series, SeriesId, SeriesRows};
-pub use write::{BlockWriter, SeriesNumber, WriteOptions, Written};
+pub use write::{BlockWriter, ColumnNumber, SeriesNumber, WriteOptions, Written};
 
 /// The examples of the guide are tests of this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/engine.md")]
 struct EngineGuide;
+
+/// The examples of the guide to columns are tests of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/columns.md")]
+struct ColumnsGuide;

@@ -227,6 +227,11 @@ impl<'r, 'b> Series<'r, 'b> {
         self.labels.get(found).map(|label| label.value)
     }
 
+    /// Returns the places of the series, one per block that has it.
+    pub(crate) fn occurrences(&self) -> &'r [Occurrence] {
+        self.occurrences
+    }
+
     /// Returns the ids of the series, one per block that has it.
     pub fn ids(&self) -> impl Iterator<Item = SeriesId> + use<'r, 'b> {
         let blocks = self.blocks;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout};
+use chronoxide_format::write::{BlockMeta, ColumnWriter};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, SealError, SeriesValues, StoreRef};
 use chronoxide_publish::{Disk, Existing, publish};
 use chronoxide_reader::{BlockId, FileError};
 
@@ -69,6 +70,7 @@ pub struct BlockWriter {
     options: WriteOptions,
     /// Labels of the series that is being inserted.
     labels: Vec<LabelId>,
+    columns: Vec<SeriesValues>,
 }
 
 impl fmt::Debug for BlockWriter {
@@ -80,6 +82,10 @@ impl fmt::Debug for BlockWriter {
 /// A series of a [`BlockWriter`]: numbers from 0, in the order of first insertion. A caller can keep an array by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesNumber(pub u32);
+
+/// A column of a [`BlockWriter`]: numbers from 0, in the order in which columns were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ColumnNumber(pub u32);
 
 /// A block that was written.
 #[derive(Clone, Debug)]
@@ -164,6 +170,56 @@ impl BlockWriter {
         self.store.name(*key)
     }
 
+    /// Adds a column without values. Its name is one that no other column has: `app.first_time` for example, where
+    /// `app` tells the columns of programs apart.
+    ///
+    /// # Errors
+    /// An error of kind `Usage` for a name that is empty, too long or known, and for a way to merge that the type does
+    /// not allow.
+    pub fn add_column(&mut self, name: &str, value_type: ValueType, merge: ColumnMerge) -> Result<ColumnNumber, Error> {
+        self.add_column_of(name, value_type, merge, 1)
+    }
+
+    /// Adds a column as [`BlockWriter::add_column`], whose values are multiples of a unit: times of whole minutes take
+    /// fewer bytes if the unit is a minute.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::add_column`], and for a unit of 0 or outside the type.
+    pub fn add_column_of(
+        &mut self,
+        name: &str,
+        value_type: ValueType,
+        merge: ColumnMerge,
+        unit: u64,
+    ) -> Result<ColumnNumber, Error> {
+        let column = ColumnWriter::with_unit(name, value_type, merge, unit).map_err(SealError::from)?;
+        if self.columns.iter().any(|known| known.name() == name) {
+            return Err(Error::new(ErrorKind::Usage, format!("two columns are named {name:?}")));
+        }
+        let number = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
+        self.columns.push(SeriesValues::new(column));
+        Ok(ColumnNumber(number))
+    }
+
+    /// Gives a series a value. If it has one, both are combined in the way in which the column is merged: call it with
+    /// the time of each sample, and a column that merges by `Min` has the first.
+    ///
+    /// # Errors
+    /// An error of kind `Usage` for a value of another type, one that is not a multiple of the unit, values that cannot
+    /// be combined, and a column or a series of another writer.
+    pub fn set<'v>(
+        &mut self,
+        column: ColumnNumber,
+        series: SeriesNumber,
+        value: impl Into<Value<'v>>,
+    ) -> Result<(), Error> {
+        let is_known = (series.0 as usize) < self.len();
+        match self.columns.get_mut(column.0 as usize).filter(|_| is_known) {
+            Some(column) => Ok(column.set(StoreRef(series.0), value.into()).map_err(SealError::from)?),
+            None => Err(Error::new(ErrorKind::Usage, "the column or the series is of another writer")),
+        }
+    }
+
     /// Writes the block: whole, synced and read again, or not at all. In a folder, its name must end in `.cx` and begin
     /// with no point to be found. A block without series is valid. The writer keeps its series, so that a call that
     /// failed can be repeated.
@@ -173,7 +229,7 @@ impl BlockWriter {
     pub fn finish(&self, path: impl AsRef<Path>) -> Result<Written, Error> {
         let meta =
             BlockMeta { time: self.options.time.map(|(start, end)| TimeRange { start, end }), ..BlockMeta::default() };
-        let sealed = self.store.seal(self.options.layout, &meta)?;
+        let sealed = self.store.seal_with(self.options.layout, &meta, &self.columns)?;
         let unread = |source| Error::from(FileError { path: Some(path.as_ref().to_owned()), source });
         let id = BlockView::open(&sealed.block).map_err(unread)?.block_id();
         let existing = if self.options.replaces { Existing::Replace } else { Existing::Refuse };

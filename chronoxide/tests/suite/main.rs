@@ -13,6 +13,7 @@ use chronoxide::{
 };
 
 mod batches;
+mod columns;
 mod counts;
 mod opening;
 mod owned;
