@@ -1,7 +1,7 @@
 //! Summary of a block: counts, times, and the size of each part.
 
 use chronoxide_format::layout::{RowForm, SectionKind};
-use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::view::{BlockView, Section, SeriesColumn, TimeRange};
 use chronoxide_format::{KeyId, Result};
 use chronoxide_text::human::time;
 use serde::Serialize;
@@ -45,6 +45,8 @@ pub struct Summary {
     pub list_pools: u32,
     /// Rows of metric metadata.
     pub metric_metadata: u32,
+    /// Series columns.
+    pub columns: Vec<ColumnSummary>,
     /// Blocks that this one was made of.
     pub parents: Vec<String>,
     /// Labels of the block as a whole.
@@ -73,6 +75,24 @@ pub struct Times {
 pub struct Part {
     /// Name of the part.
     pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes per series; none for a block without series.
+    pub bytes_per_series: Option<f64>,
+}
+
+/// A series column.
+#[derive(Clone, Debug, Serialize)]
+pub struct ColumnSummary {
+    /// Name.
+    pub name: String,
+    /// Type of the values: `i64`, `u64` or `bytes`.
+    #[serde(rename = "type")]
+    pub value_type: &'static str,
+    /// Way to combine values of series that become one.
+    pub merge: &'static str,
+    /// Number that all values are multiples of.
+    pub unit: u64,
     /// Bytes.
     pub bytes: u64,
     /// Bytes per series; none for a block without series.
@@ -125,6 +145,7 @@ impl Summary {
             inner_tables: view.table_count().saturating_sub(view.key_count()).saturating_sub(view.keyset_count()),
             list_pools: view.pool_count(),
             metric_metadata: view.metric_metadata()?.len(),
+            columns: columns(view, meta.series_count())?,
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
             annotations: pairs(meta.annotations()?)?,
@@ -139,6 +160,23 @@ impl Summary {
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }
+}
+
+/// Returns the series columns with their sizes.
+fn columns(view: &BlockView<'_>, series: u64) -> Result<Vec<ColumnSummary>> {
+    let sections = view.sections().filter(|section| section.known() == Some(SectionKind::SeriesColumn));
+    let summary = |(column, section): (Result<SeriesColumn<'_>>, Section)| {
+        let column = column?;
+        Ok(ColumnSummary {
+            name: column.name().to_owned(),
+            value_type: column.value_type().name(),
+            merge: column.merge().name(),
+            unit: column.unit(),
+            bytes: section.length,
+            bytes_per_series: per(section.length, series),
+        })
+    };
+    view.series_columns().zip(sections).map(summary).collect()
 }
 
 /// Returns the name of a layout. A planner chose the tables of a factored block, even if it found none to share.

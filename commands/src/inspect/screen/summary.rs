@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chronoxide_dump::summary::{FACTORED, Part, Summary, Times};
+use chronoxide_dump::summary::{ColumnSummary, FACTORED, Part, Summary, Times};
 use chronoxide_text::escape::Escaped;
 use chronoxide_text::human;
 
@@ -38,6 +38,10 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     if summary.metric_metadata > 0 {
         let rows = human::count_of(summary.metric_metadata.into(), "row");
         writeln!(out, "  metrics    {rows} of type, unit and description")?;
+    }
+    for ColumnSummary { name, value_type, merge, bytes, bytes_per_series, .. } in &summary.columns {
+        let each = bytes_per_series.map(|each| format!(", {} per series", human::per(each))).unwrap_or_default();
+        writeln!(out, "  column     {} ({value_type}, {merge}) in {}{each}", Escaped(name), human::bytes(*bytes))?;
     }
     let layout = if summary.layout == FACTORED { "factored, " } else { "" };
     writeln!(out, "  rows       {layout}{}, planner {}", summary.rows, summary.planner_version)?;
