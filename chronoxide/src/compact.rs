@@ -172,6 +172,11 @@ fn failure<E: std::error::Error + Send + Sync + 'static>(error: CompactionError<
     let reason = match &error {
         // That of the commands names options.
         CompactError::Differs { what, .. } => format!("differs from the first input in its {what}"),
+        CompactError::ColumnsDiffer { other, name, .. } => {
+            let other = inputs.get(*other).and_then(Block::path).map(|path| path.display().to_string());
+            let other = other.unwrap_or_default();
+            format!("its column {name:?} differs from that of {other} in type or way to merge")
+        }
         error => error.reason(),
     };
     let path = error.input().and_then(|input| inputs.get(input)).and_then(Block::path);

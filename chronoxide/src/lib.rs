@@ -50,7 +50,7 @@
 //!
 //! A block can hold values of its series: when they were first seen, where their samples are, the number that an engine
 //! gave them. They cost bytes for what they say and no more: equal values of neighbours take none. [`Column`] has an
-//! example. Blocks with columns are not merged yet: [`compact`](crate#features) refuses them.
+//! example. [`compact`](crate#features) combines the values of series that become one.
 //!
 //! # Cost
 //!

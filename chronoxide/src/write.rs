@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_format::write::{BlockMeta, ColumnWriter};
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, SealError, SeriesValues, StoreRef};
+use chronoxide_format::write::{BlockMeta, ColumnWriter, SeriesValues};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, SealError};
 use chronoxide_publish::{Disk, Existing, publish};
 use chronoxide_reader::{BlockId, FileError};
 
@@ -215,7 +215,7 @@ impl BlockWriter {
     ) -> Result<(), Error> {
         let is_known = (series.0 as usize) < self.len();
         match self.columns.get_mut(column.0 as usize).filter(|_| is_known) {
-            Some(column) => Ok(column.set(StoreRef(series.0), value.into()).map_err(SealError::from)?),
+            Some(column) => Ok(column.set(series.0, value.into()).map_err(SealError::from)?),
             None => Err(Error::new(ErrorKind::Usage, "the column or the series is of another writer")),
         }
     }

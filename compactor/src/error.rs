@@ -25,6 +25,12 @@ pub enum CompactError {
     /// Two inputs differ where they must be equal.
     #[error("{}: {}", nth(*input), Self::difference(what))]
     Differs { input: usize, what: &'static str },
+    /// Two inputs have columns of one name that cannot be merged.
+    #[error("{}: {}", nth(*input), Self::columns_differ(*other, name))]
+    ColumnsDiffer { input: usize, other: usize, name: String },
+    /// A value of an input cannot be combined with that of another.
+    #[error("{}: {source}", nth(*input))]
+    Column { input: usize, source: BuildError },
     /// The series of all inputs do not fit into one block.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -79,7 +85,11 @@ impl CompactError {
     #[must_use]
     pub const fn input(&self) -> Option<usize> {
         match self {
-            Self::Input { input, .. } | Self::ReadOnly { input, .. } | Self::Differs { input, .. } => Some(*input),
+            Self::Input { input, .. }
+            | Self::ReadOnly { input, .. }
+            | Self::Differs { input, .. }
+            | Self::ColumnsDiffer { input, .. }
+            | Self::Column { input, .. } => Some(*input),
             _ => None,
         }
     }
@@ -91,12 +101,18 @@ impl CompactError {
             Self::Input { source, .. } => source.to_string(),
             Self::ReadOnly { reason, .. } => Self::read_only(*reason),
             Self::Differs { what, .. } => Self::difference(what),
+            Self::ColumnsDiffer { other, name, .. } => Self::columns_differ(*other, name),
+            Self::Column { source, .. } => source.to_string(),
             other => other.to_string(),
         }
     }
 
     fn read_only(reason: ReadOnly) -> String {
         format!("read-only: {reason}")
+    }
+
+    fn columns_differ(other: usize, name: &str) -> String {
+        format!("its column {name:?} differs from that of {} in type or way to merge", nth(other))
     }
 
     fn difference(what: &str) -> String {

@@ -15,6 +15,7 @@
 //! | [`strategy`] | chooses the blocks of a folder to merge |
 //! | `rewrite` | drops and renames labels |
 //! | `external` | external labels |
+//! | `columns` | merges values of series |
 //! | `merge` | merges symbols, dictionaries, tables, lists and rows |
 //! | `row_merger` | merges rows piece by piece, and assigns them to outputs |
 //! | `output` | turns merged rows into blocks |
@@ -44,6 +45,7 @@
 //! ```
 
 mod batches;
+mod columns;
 mod compact;
 mod compaction;
 mod error;

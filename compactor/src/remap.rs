@@ -22,10 +22,11 @@ use crate::progress::{Phase, Watch};
 /// Number of rows of an input that are read at a time, so that their codes take little beside the targets.
 const ROWS_AT_ONCE: usize = 1 << 12;
 
-/// A published output in which series are looked up.
+/// An output in which series are looked up.
 pub(crate) struct KnownOutput<'a> {
     pub rows: &'a OutputRows,
     pub shard: u32,
+    /// Id of the block; that of no block until it is published.
     pub block_id: BlockId,
     /// Series ref of each row; empty if rows kept their order.
     pub refs: Vec<SeriesRef>,
@@ -40,7 +41,7 @@ struct PlacedChunk {
 }
 
 /// Rows of all outputs.
-struct Placed<'a> {
+pub(crate) struct Placed<'a> {
     merging: &'a MergeContext<'a>,
     contents: Contents<'a>,
     outputs: Vec<PlacedOutput<'a>>,
@@ -52,6 +53,38 @@ struct PlacedOutput<'a> {
     /// Number of series of all earlier outputs.
     first: u64,
     keysets: BTreeMap<usize, Vec<PlacedChunk>>,
+}
+
+/// The merged keyset of a keyset of an input, by its number, and how it is read; `None` for one without series.
+pub(crate) type Source<'a> = Option<(usize, &'a KeysetSource)>;
+
+/// Returns the sources of each keyset of each input.
+pub(crate) fn sources_of<'a>(merging: &MergeContext<'a>) -> Vec<Vec<Source<'a>>> {
+    let inputs = merging.context.inputs.iter();
+    let mut sources: Vec<Vec<Source<'_>>> = inputs.map(|view| vec![None; view.keyset_count() as usize]).collect();
+    for (number, keyset) in merging.keysets.iter().enumerate() {
+        for source in &keyset.sources {
+            sources[source.input][source.keyset as usize] = Some((number, source));
+        }
+    }
+    sources
+}
+
+/// Takes the targets of the series of an input's keyset, row by row: numbers over all outputs, `None` if dropped.
+pub(crate) trait Targets {
+    fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>);
+}
+
+impl Targets for KeysetTargets {
+    fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>) {
+        Self::push_row(self, targets);
+    }
+}
+
+impl Targets for Vec<Option<u64>> {
+    fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>) {
+        self.extend(targets);
+    }
 }
 
 /// Builds the remap of each input, and hands them to `each` in order. Returns the number of series without a target.
@@ -71,13 +104,7 @@ pub(crate) fn write_remaps<'a, E: From<CompactError>>(
     });
     let known: Vec<RemapOutput> = known.collect();
     let placed = Placed::new(merging, outputs, contents);
-    let mut sources: Vec<Vec<Option<(usize, &KeysetSource)>>> =
-        inputs.iter().map(|view| vec![None; view.keyset_count() as usize]).collect();
-    for (number, keyset) in merging.keysets.iter().enumerate() {
-        for source in &keyset.sources {
-            sources[source.input][source.keyset as usize] = Some((number, source));
-        }
-    }
+    let sources = sources_of(merging);
     let build = |(view, keysets): (&BlockView<'_>, &Vec<Option<(usize, &KeysetSource)>>)| {
         let mut builder = RemapBuilder::new(view.block_id(), job, &known)?;
         let (mut targets, mut gone) = (KeysetTargets::default(), 0);
@@ -103,7 +130,7 @@ pub(crate) fn write_remaps<'a, E: From<CompactError>>(
 }
 
 impl<'a> Placed<'a> {
-    fn new(merging: &'a MergeContext<'a>, known: &'a [KnownOutput<'a>], contents: Contents<'a>) -> Self {
+    pub(crate) fn new(merging: &'a MergeContext<'a>, known: &'a [KnownOutput<'a>], contents: Contents<'a>) -> Self {
         let mut outputs = Vec::with_capacity(known.len());
         let mut series_before = 0;
         for output in known {
@@ -122,7 +149,12 @@ impl<'a> Placed<'a> {
 
     /// Writes the target of each series of an input keyset that was merged into keyset `number`. Returns the number of
     /// dropped series.
-    fn follow(&self, number: usize, source: &KeysetSource, targets: &mut KeysetTargets) -> Result<u64, CompactError> {
+    pub(crate) fn follow(
+        &self,
+        number: usize,
+        source: &KeysetSource,
+        targets: &mut impl Targets,
+    ) -> Result<u64, CompactError> {
         let choice = &self.merging.context.plan.keysets[number];
         let pool = self.merging.pool(choice).map(MergedPool::read);
         let widths = self.merging.widths(choice);
@@ -151,7 +183,7 @@ impl<'a> Placed<'a> {
         number: usize,
         source: &KeysetSource,
         walk: &mut Walk<'_, '_>,
-        targets: &mut KeysetTargets,
+        targets: &mut impl Targets,
     ) -> Result<u64, CompactError> {
         let MergeContext { filter, context, .. } = *self.merging;
         let choice = &context.plan.keysets[number];
@@ -193,7 +225,7 @@ impl<'a> Placed<'a> {
         number: usize,
         source: &KeysetSource,
         walk: &mut Walk<'_, '_>,
-        targets: &mut KeysetTargets,
+        targets: &mut impl Targets,
     ) -> Result<u64, CompactError> {
         let MergeContext { filter, context, tables, .. } = *self.merging;
         let choice = &context.plan.keysets[number];

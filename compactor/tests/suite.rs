@@ -2,6 +2,7 @@
 
 mod block_set;
 mod changing;
+mod columns;
 mod damaged_inputs;
 mod merge;
 mod remap;

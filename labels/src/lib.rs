@@ -11,7 +11,6 @@
 //! | [`arena`] | [`ArenaSymbolTable`], a symbol table in one arena |
 //! | [`store`] | [`LabelSets`] and [`LabelSetStore`], the set of distinct labelsets |
 //! | [`keyset`] | [`KeysetStore`], series as rows of value codes |
-//! | [`columns`] | [`SeriesValues`], values of series |
 //! | [`seal`] | sealing of a store into a block |
 //! | [`error`] | [`LabelError`] |
 //!
@@ -30,7 +29,6 @@
 //! ```
 
 pub mod arena;
-pub mod columns;
 pub mod error;
 mod growth;
 pub mod keyset;
@@ -42,7 +40,6 @@ pub mod symbols;
 
 pub use arena::ArenaSymbolTable;
 pub use chronoxide_planner::{Layout, Origin};
-pub use columns::SeriesValues;
 pub use error::{Counted, LabelError};
 pub use keyset::{KeysetStore, LabelId, RowShape, StoreKeyId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};

@@ -7,7 +7,7 @@ use chronoxide_planner::Layout;
 
 use super::planning::Planning;
 use crate::merge::{MAX_SELECTORS, has_plan};
-use crate::{CompactError, CompactOptions, Observer, Rewrite, memory};
+use crate::{CompactError, CompactOptions, Observer, Rewrite, columns, memory};
 
 /// Inputs and options of a compaction.
 #[derive(Clone, Copy)]
@@ -44,8 +44,11 @@ impl Estimate {
             Layout::Factored => Planning::Whole,
             _ => Planning::Plain,
         };
-        let remaps = if has_remaps { memory::remaps(inputs)? } else { 0 };
-        let fixed = memory::fixed(inputs, options, planning, planned_series)?.saturating_add(remaps);
+        let columns = if has_outputs { columns::memory(inputs)? } else { 0 };
+        // Values follow their series as remaps do.
+        let remaps = if has_remaps || columns > 0 { memory::remaps(inputs)? } else { 0 };
+        let fixed = memory::fixed(inputs, options, planning, planned_series)?;
+        let fixed = fixed.saturating_add(remaps).saturating_add(columns);
         Ok(Self { planning, fixed, labels: memory::merging_labels(inputs)? })
     }
 

@@ -9,6 +9,7 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Contents, Spool};
 
 use super::Summary;
+use crate::columns::MergedColumns;
 use crate::merge::{MergeContext, Sharding, Tally};
 use crate::output::{Draft, OutputRows};
 use crate::progress::{Phase, Watch};
@@ -68,6 +69,7 @@ pub(super) struct Publication<'a> {
     pub meta: &'a BlockMeta,
     /// Merged rows.
     pub contents: Contents<'a>,
+    pub columns: &'a MergedColumns<'a>,
     pub watch: &'a Watch<'a>,
     /// True if rows are planned afresh.
     pub replan: bool,
@@ -102,12 +104,16 @@ impl Publication<'_> {
             summary.timings.add(Phase::Plan, started.elapsed());
             let started = Instant::now();
             self.watch.progress(Phase::Write, number.into(), count.into())?;
-            let refs = draft.take_refs();
+            let mut output = KnownOutput { rows, shard, block_id: BlockId::default(), refs: draft.take_refs() };
+            if !self.columns.is_empty() {
+                let columns = self.columns.pack(self.merging, &output, self.contents)?;
+                draft = draft.with_columns(&columns).map_err(CompactError::from)?;
+            }
             summary.optional_sections_copied += draft.carried_sections();
             summary.optional_sections_left_out -= draft.carried_sections();
-            let block_id = publish(number, draft)?;
+            output.block_id = publish(number, draft)?;
             if publish_remap.is_some() {
-                known.push(KnownOutput { rows, shard, block_id, refs });
+                known.push(output);
             }
             summary.timings.add(Phase::Write, started.elapsed());
         }

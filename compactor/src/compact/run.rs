@@ -20,6 +20,7 @@ use super::checks::{Estimate, Request, check_names, check_options};
 use super::outputs::{MergedOutputs, Publication, PublishRemap};
 use super::planning::Planning;
 use super::summary::unmatched;
+use crate::columns::MergedColumns;
 use crate::error::InInput;
 use crate::external::Lifted;
 use crate::merge::{
@@ -51,6 +52,8 @@ pub(crate) fn run<E: From<CompactError>>(
 
     let started = Instant::now();
     let (metas, metrics) = meta::copy(inputs)?;
+    // Nothing is written without outputs: the series are counted.
+    let columns = &if publish.is_some() { MergedColumns::new(inputs, &metas)? } else { MergedColumns::default() };
     let (mut merged_meta, lifted) = meta::merge(&metas, options)?;
     let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
     if publish.is_some() && is_one_output {
@@ -106,7 +109,7 @@ pub(crate) fn run<E: From<CompactError>>(
     let merged = MergedOutputs::merge(&merging, options, with_codes, spool, watch)?;
     // Only remaps read labels and unite lists again.
     drop(labels);
-    if publish_remap.is_some() {
+    if publish_remap.is_some() || !columns.is_empty() {
         lists.forget_unions()
     } else {
         lists.keep_members_only()
@@ -125,7 +128,8 @@ pub(crate) fn run<E: From<CompactError>>(
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };
     let meta = &BlockMeta { planner_version, metrics, ..merged_meta };
     let contents = spool.contents();
-    let publication = Publication { merging: &publishing, options, meta, contents, watch, replan, is_all_used };
+    let publication =
+        Publication { merging: &publishing, options, meta, contents, columns, watch, replan, is_all_used };
     publication.publish(&merged, &mut summary, publish, publish_remap)?;
     Ok(summary)
 }

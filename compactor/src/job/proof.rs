@@ -10,6 +10,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
 
+use crate::columns;
 use crate::compact::check_memory;
 use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY};
 
@@ -50,6 +51,9 @@ pub enum Unproven {
     /// The outputs hold all series, but lack metadata of an input.
     #[error("{}: its {what} is missing from the outputs", path.display())]
     Stated { path: PathBuf, what: &'static str },
+    /// The outputs hold all series, but lack values of an input.
+    #[error("{}: values of its column {name:?} are missing from the outputs", path.display())]
+    Column { path: PathBuf, name: String },
     /// An output is read-only: it may not be merged, and so not be counted (LIFECYCLE.md, section 4).
     #[error("{} is read-only: it has features or sections that this version does not know", path.display())]
     ReadOnly { path: PathBuf },
@@ -75,7 +79,11 @@ impl Unproven {
     #[must_use]
     pub fn is_final(&self) -> bool {
         match self {
-            Self::Missing { .. } | Self::Stated { .. } | Self::ReadOnly { .. } | Self::StillNeeded => true,
+            Self::Missing { .. }
+            | Self::Stated { .. }
+            | Self::Column { .. }
+            | Self::ReadOnly { .. }
+            | Self::StillNeeded => true,
             Self::Postponed | Self::Block { .. } | Self::Open(_) | Self::Compact(_) => false,
         }
     }
@@ -117,8 +125,15 @@ impl Proof<'_> {
         let stated: Vec<Stated> =
             views.iter().zip(&paths).map(|(view, path)| stated(view, path)).collect::<Result<_, _>>()?;
         let (of_outputs, of_inputs) = stated.split_at(outputs.len());
-        match missing(of_outputs, of_inputs) {
-            Some((input, what)) => Err(Unproven::Stated { path: inputs[input].clone(), what }),
+        if let Some((input, what)) = missing(of_outputs, of_inputs) {
+            return Err(Unproven::Stated { path: inputs[input].clone(), what });
+        }
+        let (of_outputs, of_inputs) = views.split_at(outputs.len());
+        // All blocks were verified.
+        match columns::missing(of_outputs, of_inputs)
+            .map_err(|error| Unproven::Compact(CompactError::Input { input: 0, source: error }))?
+        {
+            Some((input, name)) => Err(Unproven::Column { path: inputs[input].clone(), name }),
             None => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use chronoxide_format::bits::BitWriter;
 use chronoxide_format::identity::{BlockId, Fingerprint};
 use chronoxide_format::layout::ANCHOR_ROWS;
 use chronoxide_format::write::{
-    BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, PreparedBlock, RowPacker, RowSink,
+    BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedColumn, PackedRows, PreparedBlock, RowPacker, RowSink,
 };
 use chronoxide_planner::{ColumnCodes, KeysetPlan, Layout, Part};
 use chronoxide_publish::Contents;
@@ -140,6 +140,11 @@ impl<'a> Draft<'a> {
     /// Takes the series ref that each row became; empty if rows kept their order.
     pub(crate) fn take_refs(&mut self) -> Vec<SeriesRef> {
         std::mem::take(&mut self.refs)
+    }
+
+    /// Adds series columns, which have a value or none for each series in the order of refs.
+    pub(crate) fn with_columns(self, columns: &[PackedColumn]) -> Result<Self, BuildError> {
+        Ok(Self { prepared: self.prepared.with_columns(columns)?, ..self })
     }
 
     /// Returns the length of the file in bytes.

@@ -53,6 +53,11 @@ impl FileOutline {
         Self { features, time_start, first, sections }
     }
 
+    /// Adds a section at a place that is not the first.
+    pub(super) fn insert(&mut self, place: usize, section: SectionOutline) {
+        self.sections.insert(place, section);
+    }
+
     /// Returns the grid of chunks.
     fn grid(&self) -> Grid {
         let directory = size_of::<SectionEntry>() * self.sections.len();

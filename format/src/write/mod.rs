@@ -16,6 +16,7 @@
 //! | `meta` | [`BlockMeta`]: metadata from the writer |
 //! | `metrics` | packing of metric metadata |
 //! | `numbers`, `values` | packing of number arrays, and of series columns |
+//! | `series_values` | [`SeriesValues`]: values in any order of series |
 //! | `prepared` | [`PreparedBlock`]: a block whose rows are written later |
 //! | `file` | sections and their checksums |
 //! | `assemble` | [`assemble`]: a file from complete sections, and its id |
@@ -32,6 +33,7 @@ mod meta;
 mod metrics;
 mod numbers;
 mod prepared;
+mod series_values;
 mod symbols;
 mod table;
 mod values;
@@ -44,5 +46,6 @@ pub use limits::Limits;
 pub use meta::{BlockMeta, CarriedSections};
 pub use metrics::MetricRecords;
 pub use prepared::{PackedRows, PreparedBlock, RowSink};
+pub use series_values::SeriesValues;
 pub use table::{KeysetOutline, RowPacker};
 pub use values::{ColumnWriter, PackedColumn};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::file::{FileOutline, SectionOutline, SectionWriter};
 use super::members::{self, Anchors};
 use super::meta::Content;
-use super::{BlockBuilder, BlockMeta, BuildError, CarriedSections, MetricRecords, SectionBytes, values};
+use super::{BlockBuilder, BlockMeta, BuildError, CarriedSections, MetricRecords, PackedColumn, SectionBytes, values};
 use crate::bits::BitWriter;
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{PACKED_ARENA, SectionKind};
@@ -102,6 +102,21 @@ impl PreparedBlock {
         let Content { series_count, fingerprint, .. } = content;
         let (later, anchors, carried) = (builder.later, builder.anchors, carried.len());
         Ok(Self { file, sections, later, anchors, series_count, fingerprint, carried })
+    }
+
+    /// Adds series columns, which have a value or none for each series in the order of refs.
+    ///
+    /// # Errors
+    /// `SeriesColumn` for a column with another number of values, and two of one name.
+    pub fn with_columns(mut self, columns: &[PackedColumn]) -> Result<Self, BuildError> {
+        for section in values::sections(columns, self.series_count)? {
+            let key = (section.kind, section.id);
+            let place = self.sections.partition_point(|other| (other.kind, other.id) < key);
+            let outline = SectionOutline { kind: section.kind, id: section.id, len: length(section.bytes.len()) };
+            self.file.insert(place, outline);
+            self.sections.insert(place, section);
+        }
+        Ok(self)
     }
 
     /// Returns the number of sections that were copied from another block.

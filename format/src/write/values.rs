@@ -98,6 +98,9 @@ impl ColumnWriter {
     /// # Errors
     /// As [`ColumnWriter::check`]. Nothing is appended then.
     pub fn push(&mut self, value: Option<Value<'_>>) -> Result<(), BuildError> {
+        if self.values.count() == u32::MAX {
+            return self.refuse("there are too many values");
+        }
         let number = match value {
             None => None,
             Some(value) => {

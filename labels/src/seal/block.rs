@@ -2,14 +2,13 @@
 
 use bitvec::slice::BitSlice;
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
+use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError, SeriesValues};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 
 use super::order::BlockKey;
 use super::selection::Selection;
 use super::write::{BlockTarget, write};
-use crate::SeriesValues;
 use crate::keyset::KeysetStore;
 
 /// Sealed store.
@@ -129,8 +128,16 @@ impl KeysetStore {
             }
         }
         let mut meta = BlockMeta { planner_version: layout.planner_version(), ..meta.clone() };
-        for column in columns {
-            meta.columns.push(column.pack(&refs)?);
+        if !columns.is_empty() {
+            let mut series = vec![0; refs.len()];
+            for (series_ref, number) in refs.iter().zip(0..) {
+                if let Some(place) = series.get_mut(series_ref.0 as usize) {
+                    *place = number;
+                }
+            }
+            for column in columns {
+                meta.columns.push(column.pack(series.iter().copied())?);
+            }
         }
         Ok((builder.finish(&meta)?, refs))
     }

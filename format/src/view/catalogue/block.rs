@@ -227,11 +227,11 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the reason for which a program that does not know more than this crate must neither merge, hide nor
-    /// delete the block; `None` if it may. Series columns are one: they are read and written, and not yet merged.
+    /// delete the block; `None` if it may.
     #[must_use]
     pub fn read_only(&self) -> Option<ReadOnly> {
         match self.unknown_ro_compat() {
-            0 => self.frame.unmerged.map(|kind| ReadOnly::Section { kind }),
+            0 => self.frame.unknown_loss_matters.map(|kind| ReadOnly::Section { kind }),
             bits => Some(ReadOnly::Features { bits }),
         }
     }
@@ -572,7 +572,7 @@ pub enum ReadOnly {
         /// The unknown bits.
         bits: u32,
     },
-    /// An optional section whose loss matters, and that is not merged.
+    /// An optional section that this crate does not know, and whose loss matters.
     Section {
         /// The kind of the section.
         kind: u32,
@@ -583,10 +583,7 @@ impl fmt::Display for ReadOnly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Features { bits } => write!(f, "unknown ro_compat bits {bits:#x}"),
-            Self::Section { kind } => match SectionKind::from_code(*kind) {
-                Some(known) => write!(f, "a section {}, which is not merged yet and whose loss matters", known.name()),
-                None => write!(f, "an unknown section of kind {kind:#x}, whose loss matters"),
-            },
+            Self::Section { kind } => write!(f, "an unknown section of kind {kind:#x}, whose loss matters"),
         }
     }
 }

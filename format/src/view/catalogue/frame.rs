@@ -43,8 +43,8 @@ pub struct Frame {
     grid: Grid,
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
-    /// Kind of a section whose loss matters, and that no program of this project can merge.
-    pub(crate) unmerged: Option<u32>,
+    /// Kind of a section whose loss matters and that this crate does not know.
+    pub(crate) unknown_loss_matters: Option<u32>,
     /// Series columns: the entry of the first one in the directory, and their number.
     pub(crate) columns: (u32, u32),
     /// Length of a packed arena, as its header states it.
@@ -67,8 +67,9 @@ impl Frame {
         let is_archive = header.incompat.get() & PACKED_ARENA != 0;
         let (extents, grid) = place_sections(entries, length(block.len()), is_archive)?;
         expect_arena(&extents, header.incompat.get())?;
-        let is_precious = |&kind: &u32| kind & OPTIONAL != 0 && kind & LOSS_MATTERS != 0;
-        let unmerged = entries.iter().map(|entry| entry.kind.get()).find(is_precious);
+        let is_precious =
+            |&kind: &u32| kind & OPTIONAL != 0 && kind & LOSS_MATTERS != 0 && SectionKind::from_code(kind).is_none();
+        let unknown_loss_matters = entries.iter().map(|entry| entry.kind.get()).find(is_precious);
         let columns = place_columns(entries)?;
         let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
         let checks_len = length(block.len()) - grid.end;
@@ -97,7 +98,7 @@ impl Frame {
             grid,
             catalogue,
             starts,
-            unmerged,
+            unknown_loss_matters,
             columns,
             packed_arena_len,
         })

@@ -144,6 +144,12 @@ impl<'a> SeriesColumn<'a> {
         self.starts.map_or(0, |starts| starts.count.saturating_sub(1))
     }
 
+    /// Returns the number of bytes of all texts.
+    #[must_use]
+    pub fn text_len(&self) -> u64 {
+        length(self.texts.len())
+    }
+
     /// Returns the value of a series, or `None` if it has none or is out of range. Allocates nothing; costs the record
     /// of a group and a field, a search among the exceptions of the group, and for bytes two more numbers.
     ///

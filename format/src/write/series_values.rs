@@ -1,26 +1,22 @@
-//! [`SeriesValues`]: the values of a series column while a store is filled.
+//! [`SeriesValues`]: values of a series column that come in any order of series.
 
 use bitvec::vec::BitVec;
-use chronoxide_format::SeriesRef;
-use chronoxide_format::column::{Value, ValueType};
-use chronoxide_format::write::{BuildError, ColumnWriter, PackedColumn};
 
-use crate::StoreRef;
+use super::{BuildError, ColumnWriter, PackedColumn};
+use crate::column::{Value, ValueType};
+use crate::number::index;
 
-/// The values of a column by the series of a store. A series that is given several values has them combined, in the way
-/// in which the column is merged.
+/// The values of a column by numbers of series. A series that is given several values has them combined, in the way in
+/// which the column is merged.
 ///
 /// ```
 /// use chronoxide_format::column::{ColumnMerge, Value, ValueType};
-/// use chronoxide_format::write::ColumnWriter;
-/// use chronoxide_labels::{KeysetStore, LabelSetStore, SeriesValues};
+/// use chronoxide_format::write::{ColumnWriter, SeriesValues};
 ///
-/// let mut store = KeysetStore::new();
-/// let (series, _) = store.insert(&[("__name__", "up"), ("job", "cart")])?;
 /// let mut first_time = SeriesValues::new(ColumnWriter::new("app.first_time", ValueType::I64, ColumnMerge::Min)?);
-/// first_time.set(series, Value::I64(30))?;
-/// first_time.set(series, Value::I64(20))?;
-/// assert_eq!(first_time.get(series), Some(Value::I64(20)));
+/// first_time.set(7, Value::I64(30))?;
+/// first_time.set(7, Value::I64(20))?;
+/// assert_eq!(first_time.get(7), Some(Value::I64(20)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -56,17 +52,17 @@ impl SeriesValues {
 
     /// Returns the value of a series.
     #[must_use]
-    pub fn get(&self, series: StoreRef) -> Option<Value<'_>> {
+    pub fn get(&self, series: u32) -> Option<Value<'_>> {
         match &self.values {
             Values::Numbers(numbers, known) => {
                 let number =
-                    *numbers.get(series.index()).filter(|_| known.get(series.index()).is_some_and(|bit| *bit))?;
+                    *numbers.get(index(series)).filter(|_| known.get(index(series)).is_some_and(|bit| *bit))?;
                 Some(match self.column.value_type() {
                     ValueType::I64 => Value::I64(number.cast_signed()),
                     ValueType::U64 | ValueType::Bytes => Value::U64(number),
                 })
             }
-            Values::Bytes(bytes) => bytes.get(series.index())?.as_deref().map(Value::Bytes),
+            Values::Bytes(bytes) => bytes.get(index(series))?.as_deref().map(Value::Bytes),
         }
     }
 
@@ -75,7 +71,7 @@ impl SeriesValues {
     /// # Errors
     /// `SeriesColumn` for a value that the column cannot have, and for values that cannot be combined: different ones
     /// that must be the same, and a sum that the type does not hold. The series keeps its value then.
-    pub fn set(&mut self, series: StoreRef, value: Value<'_>) -> Result<(), BuildError> {
+    pub fn set(&mut self, series: u32, value: Value<'_>) -> Result<(), BuildError> {
         self.column.check(value)?;
         let combined = match self.get(series) {
             Some(known) => match self.column.merge().combine(known, value) {
@@ -87,7 +83,7 @@ impl SeriesValues {
             },
             None => Owned::from(value),
         };
-        let at = series.index();
+        let at = index(series);
         match (&mut self.values, combined) {
             (Values::Numbers(numbers, known), Owned::Number(number)) => {
                 if numbers.len() <= at {
@@ -113,16 +109,13 @@ impl SeriesValues {
         Ok(())
     }
 
-    /// Packs the values in the order of a block, whose refs are given by the series of the store.
-    pub(crate) fn pack(&self, refs: &[SeriesRef]) -> Result<PackedColumn, BuildError> {
-        let mut by_ref = vec![StoreRef(0); refs.len()];
-        for (&series_ref, series) in refs.iter().zip(0..) {
-            if let Some(place) = by_ref.get_mut(series_ref.0 as usize) {
-                *place = StoreRef(series);
-            }
-        }
+    /// Packs the values of series in an order, which is that of the refs of a block.
+    ///
+    /// # Errors
+    /// None is known: the values were checked.
+    pub fn pack(&self, series: impl IntoIterator<Item = u32>) -> Result<PackedColumn, BuildError> {
         let mut column = self.column.clone();
-        by_ref.into_iter().try_for_each(|series| column.push(self.get(series)))?;
+        series.into_iter().try_for_each(|series| column.push(self.get(series)))?;
         Ok(column.finish())
     }
 }

@@ -1,0 +1,299 @@
+//! Series columns through merges, against maps of values.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+
+use chronoxide_compactor::job::{Proof, Unproven};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, NoObserver, SCRATCH_MEMORY, Shards};
+use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::{BlockMeta, PackedColumn};
+use chronoxide_format::{Error, SeriesRef};
+use chronoxide_merge_model::{expected, merge_in_memory};
+use chronoxide_publish::{Disk, Spool};
+use chronoxide_reader::{Block, Checks};
+use chronoxide_testkit::columns::{OwnedValue, column};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::random::{Random, random_plan, random_series};
+use proptest::prelude::*;
+
+use crate::support::{pods, random_options, series};
+
+/// Columns that inputs have, with their types and ways to merge.
+const COLUMNS: [(&str, ValueType, ColumnMerge); 7] = [
+    ("drop", ValueType::U64, ColumnMerge::Drop),
+    ("max", ValueType::Bytes, ColumnMerge::Max),
+    ("min", ValueType::I64, ColumnMerge::Min),
+    ("newest", ValueType::Bytes, ColumnMerge::Newest),
+    ("or", ValueType::U64, ColumnMerge::Or),
+    ("same", ValueType::U64, ColumnMerge::Same),
+    ("sum", ValueType::I64, ColumnMerge::Sum),
+];
+
+/// Values by labels and column.
+type Values = BTreeMap<(Labelset, &'static str), OwnedValue>;
+
+/// A block with columns, and its values.
+struct Input {
+    bytes: Vec<u8>,
+    values: Values,
+    age: Option<i64>,
+}
+
+fn owned(value: Value<'_>) -> OwnedValue {
+    match value {
+        Value::I64(number) => OwnedValue::I64(number),
+        Value::U64(number) => OwnedValue::U64(number),
+        Value::Bytes(bytes) => OwnedValue::Bytes(bytes.to_vec()),
+    }
+}
+
+/// Makes a block with some of the columns. Values of `same` depend on `after`, the labels that series will have.
+fn input(labelsets: &BTreeSet<Labelset>, after: &dyn Fn(&Labelset) -> Option<Labelset>, random: &mut Random) -> Input {
+    let plan = if random.percent(50) { random_plan(labelsets, random) } else { Plan::default() };
+    let age = random.percent(80).then(|| random.below(5) as i64 + 1);
+    let time = age.map(|end| TimeRange { start: 0, end });
+    let meta = BlockMeta { time, ..BlockMeta::default() };
+    let plain = build(labelsets, &plan, RowForm::BitPacked, &meta).expect("sound");
+    let by_ref = series(&plain);
+    let mut values = Values::new();
+    let mut columns: Vec<PackedColumn> = Vec::new();
+    for (name, value_type, merge) in COLUMNS {
+        if random.percent(30) {
+            continue;
+        }
+        let unit = if value_type == ValueType::I64 { [1, 4, 6][random.below(3)] } else { 1 };
+        let known = [0, 50, 100][random.below(3)];
+        for labels in &by_ref {
+            let number = match merge {
+                ColumnMerge::Same => after(labels).map_or(0, |labels| {
+                    labels.iter().flat_map(|(name, value)| [name.len(), value.len()]).sum::<usize>()
+                }),
+                _ => random.below(9),
+            };
+            let value = match value_type {
+                ValueType::I64 => OwnedValue::I64((number as i64 - 4) * unit as i64),
+                ValueType::U64 => OwnedValue::U64(number as u64),
+                ValueType::Bytes => OwnedValue::Bytes(vec![b'x'; number]),
+            };
+            if random.percent(known) {
+                values.insert((labels.clone(), name), value);
+            }
+        }
+        let of_refs: Vec<_> =
+            by_ref.iter().map(|labels| values.get(&(labels.clone(), name)).map(OwnedValue::as_value)).collect();
+        columns.push(column(name, (value_type, merge, unit), &of_refs));
+    }
+    let bytes = build(labelsets, &plan, RowForm::BitPacked, &BlockMeta { columns, ..meta }).expect("sound");
+    Input { bytes, values, age }
+}
+
+/// Combines values as the options and the columns say. Returns also those that depend on the order of series within an
+/// input.
+fn model(inputs: &[Input], options: &CompactOptions) -> (Values, BTreeSet<(Labelset, &'static str)>) {
+    let mut by_age: Vec<&Input> = inputs.iter().collect();
+    by_age.sort_by_key(|input| (input.age, BlockView::open(&input.bytes).expect("sound").block_id()));
+    let (mut merged, mut open) = (Values::new(), BTreeSet::new());
+    for input in by_age {
+        let mut of_input = BTreeSet::new();
+        for ((labels, name), value) in &input.values {
+            let (_, _, merge) = COLUMNS.iter().find(|(known, ..)| known == name).expect("a column");
+            let Some(after) = expected(labels, options) else { continue };
+            if *merge == ColumnMerge::Drop {
+                continue;
+            }
+            let key = (after, *name);
+            if *merge == ColumnMerge::Newest && !of_input.insert(key.clone()) {
+                open.insert(key.clone());
+            } else if *merge == ColumnMerge::Newest {
+                open.remove(&key);
+            }
+            let combined = match merged.get(&key) {
+                Some(known) => owned(merge.combine(known.as_value(), value.as_value()).expect("small numbers")),
+                None => value.clone(),
+            };
+            merged.insert(key, combined);
+        }
+    }
+    (merged, open)
+}
+
+/// Reads the values of an output.
+fn values(block: &[u8]) -> Values {
+    let view = BlockView::open(block).expect("sound");
+    view.verify().expect("sound");
+    let by_ref = series(block);
+    let mut found = Values::new();
+    for column in view.series_columns() {
+        let column = column.expect("sound");
+        let (name, value_type, merge) =
+            *COLUMNS.iter().find(|(name, ..)| *name == column.name()).expect("a column of an input");
+        assert_eq!((column.value_type(), column.merge()), (value_type, merge));
+        assert_ne!(merge, ColumnMerge::Drop);
+        let read = column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
+            if let Some(value) = value {
+                found.insert((by_ref[series.0 as usize].clone(), name), owned(value));
+            }
+            Ok::<(), Error>(())
+        });
+        read.expect("sound");
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn values_are_combined_as_a_model_does_it(seed: u64, count in 0_usize..80, number in 1_usize..5) {
+        let mut random = Random::new(seed);
+        let mut options = random_options(&mut random);
+        match random.below(4) {
+            0 => options.max_series_per_block = NonZeroU32::new(1 + random.below(30) as u32),
+            1 if options.rewrite.is_empty() => {
+                options.shards = Some(Shards { by: "pod".to_owned(), count: NonZeroU32::new(3).unwrap(), only: None });
+            }
+            _ => {}
+        }
+        let inputs: Vec<Input> = (0..number)
+            .map(|_| {
+                let size = random.below(count + 1);
+                let labelsets = random_series(size, &mut random);
+                input(&labelsets, &|labels| expected(labels, &options), &mut random)
+            })
+            .collect();
+        let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(&input.bytes).unwrap()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(&Disk, folder.path(), SCRATCH_MEMORY);
+        let merged = merge_in_memory(&views, &options, random.percent(30), &mut spool).unwrap();
+        let mut found = Values::new();
+        for output in &merged.outputs {
+            let of_output = values(output);
+            let before = found.len() + of_output.len();
+            found.extend(of_output);
+            prop_assert_eq!(found.len(), before, "a series is in two outputs");
+        }
+        let (mut model, open) = model(&inputs, &options);
+        for key in &open {
+            prop_assert_eq!(found.remove(key).is_some(), model.remove(key).is_some());
+        }
+        prop_assert_eq!(found, model);
+    }
+}
+
+#[test]
+fn columns_that_differ_and_values_that_cannot_be_combined_are_refused() {
+    let labelsets = pods(0..2, 0..2);
+    let block = |value_type, merge, value: Value<'_>| {
+        let columns = vec![column("x", (value_type, merge, 1), &[Some(value); 4])];
+        let meta = BlockMeta { columns, ..BlockMeta::default() };
+        build(&labelsets, &Plan::default(), RowForm::BitPacked, &meta).expect("sound")
+    };
+    let max = block(ValueType::U64, ColumnMerge::Max, Value::U64(1));
+    let merge = |blocks: [&[u8]; 3]| {
+        let views = blocks.map(|block| BlockView::open(block).expect("sound"));
+        Compaction::new(&views, &CompactOptions::default()).merge_to_memory().map(|merged| values_of_x(&merged.block))
+    };
+    for other in [
+        block(ValueType::U64, ColumnMerge::Min, Value::U64(1)),
+        block(ValueType::I64, ColumnMerge::Max, Value::I64(1)),
+        block(ValueType::U64, ColumnMerge::Drop, Value::U64(1)),
+    ] {
+        let error = merge([&max, &max, &other]).expect_err("they differ");
+        assert!(matches!(&error, CompactError::ColumnsDiffer { input: 2, other: 0, name } if name == "x"), "{error}");
+        assert!(error.to_string().contains("input 3") && error.to_string().contains("input 1"), "{error}");
+    }
+    let same = |number| block(ValueType::U64, ColumnMerge::Same, Value::U64(number));
+    assert_eq!(merge([&same(7), &same(7), &same(7)]).expect("they are the same"), [Some(7); 4]);
+    let sum = |number| block(ValueType::U64, ColumnMerge::Sum, Value::U64(number));
+    for blocks in [[same(7), same(7), same(8)], [sum(u64::MAX), sum(0), sum(1)]] {
+        let error = merge([&blocks[0], &blocks[1], &blocks[2]]).expect_err("they cannot be combined");
+        assert!(matches!(error, CompactError::Column { .. }), "{error}");
+        assert!(error.to_string().contains("\"x\""), "{error}");
+    }
+}
+
+fn values_of_x(block: &[u8]) -> Vec<Option<u64>> {
+    let view = BlockView::open(block).expect("sound");
+    let column = view.series_column("x").expect("sound").expect("the block has it");
+    let value = |series| match column.get(SeriesRef(series)).expect("sound") {
+        Some(Value::U64(number)) => Some(number),
+        None => None,
+        Some(other) => panic!("{other}"),
+    };
+    (0..view.series_count().expect("sound")).map(value).collect()
+}
+
+/// Memory for values counts: a merge that could exceed the limit is refused before it begins.
+#[test]
+fn columns_count_for_the_limit_of_memory() {
+    let labelsets = pods(0..400, 0..30);
+    let meta = |columns| BlockMeta { columns, ..BlockMeta::default() };
+    let of = |columns| build(&labelsets, &Plan::default(), RowForm::BitPacked, &meta(columns)).expect("sound");
+    let plain = of(Vec::new());
+    let count = labelsets.len();
+    let names: Vec<String> = (0..100).map(|number| format!("column-{number:03}")).collect();
+    let kind = (ValueType::U64, ColumnMerge::Max, 1);
+    let wide = of(names.iter().map(|name| column(name, kind, &vec![Some(Value::U64(1)); count])).collect());
+    let needed = |block: &[u8]| {
+        let views = [BlockView::open(block).expect("sound")];
+        let options = CompactOptions { memory_limit: Some(1), ..CompactOptions::default() };
+        match Compaction::new(&views, &options).check_memory() {
+            Err(CompactError::Memory { needed, .. }) => needed,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(needed(&wide) > needed(&plain) + 100 * 8 * count as u64);
+}
+
+/// Inputs are deleted after a proof that the outputs hold their values, too.
+#[test]
+fn outputs_without_a_value_are_no_proof() {
+    use ColumnMerge::{Drop, Max, Min, Newest, Or, Same, Sum};
+    let folder = tempfile::tempdir().expect("a folder");
+    let labelsets = pods(0..3, 0..4);
+    let put = |name: &str, columns: Vec<PackedColumn>| {
+        let meta = BlockMeta { columns, ..BlockMeta::default() };
+        let bytes = build(&labelsets, &Plan::default(), RowForm::BitPacked, &meta).expect("sound");
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path
+    };
+    let open = |path: &std::path::Path| Block::read(path, Checks::Lazy);
+    let proof = Proof { system: &Disk, open: &open, memory_limit: None, external_labels: &[], observer: &NoObserver };
+    let values = |merge, number: Option<u64>| {
+        // The last series has another value.
+        let mut values = vec![number.map(Value::U64); 12];
+        values[11] = Some(Value::U64(6));
+        vec![column("x", (ValueType::U64, merge, 1), &values)]
+    };
+    for (merge, held, not_held) in [
+        (Same, Some(5), vec![Some(4), Some(6), None]),
+        (Min, Some(4), vec![Some(6), None]),
+        (Max, Some(7), vec![Some(4), None]),
+        (Or, Some(7), vec![Some(2), None]),
+        (Sum, Some(11), vec![None]),
+        (Newest, Some(1), vec![None]),
+        (Drop, None, vec![]),
+    ] {
+        let input = put("input.cx", values(merge, Some(5)));
+        let prove = |columns| {
+            let output = put("output.cx", columns);
+            proof.prove(folder.path(), &[output], std::slice::from_ref(&input))
+        };
+        for columns in [values(merge, Some(5)), values(merge, held)] {
+            prove(columns).expect("the output holds it");
+        }
+        let mut lacking: Vec<_> = not_held.into_iter().map(|number| values(merge, number)).collect();
+        if merge != Drop {
+            let other = if merge == Max { Min } else { Max };
+            lacking.extend([Vec::new(), values(other, Some(5))]);
+        }
+        for columns in lacking {
+            let error = prove(columns).expect_err("a value is lost");
+            let is_column = matches!(&error, Unproven::Column { path, name } if *path == input && name == "x");
+            assert!(is_column && error.is_final(), "{merge}: {error}");
+        }
+    }
+}
