@@ -149,9 +149,12 @@ impl<'b> Column<'b> {
     /// Returns the value of a series, whose values in several blocks are combined in the way of the column.
     ///
     /// # Errors
-    /// As [`Column::get`], and an error of kind `Usage` for values that cannot be combined: different ones that must be
-    /// the same, and a sum that the type does not hold.
+    /// As [`Column::get`], and errors of kind `Usage` for a series of another snapshot, and for values that cannot be
+    /// combined: different ones that must be the same, and a sum that the type does not hold.
     pub fn of(&self, series: &Series<'_, '_>) -> Result<Option<Value<'b>>, Error> {
+        if !std::ptr::eq(series.blocks(), self.blocks) && !self.blocks.has_same_ids(series.blocks()) {
+            return Err(Error::new(ErrorKind::Usage, "the series is of another snapshot"));
+        }
         let places = series.occurrences();
         if let [only] = places {
             return self.read(*only);

@@ -227,6 +227,11 @@ impl<'r, 'b> Series<'r, 'b> {
         self.labels.get(found).map(|label| label.value)
     }
 
+    /// Returns the snapshot that the series is of.
+    pub(crate) fn blocks(&self) -> &'b Blocks {
+        self.blocks
+    }
+
     /// Returns the places of the series, one per block that has it.
     pub(crate) fn occurrences(&self) -> &'r [Occurrence] {
         self.occurrences

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use chronoxide_format::checksum::ChunkProofs;
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::{RowForm, SectionKind};
-use chronoxide_format::view::{BlockView, Frame, ReadOnly};
-use chronoxide_format::write::{BlockMeta, BuildError, ColumnWriter, PackedColumn};
+use chronoxide_format::view::{BlockView, Frame};
+use chronoxide_format::write::{BlockMeta, BuildError, ColumnWriter, PackedColumn, SectionBytes};
 use chronoxide_format::{Error, Rule, SeriesRef};
 use chronoxide_testkit::columns::{OwnedValue, column, random_columns};
+use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::product::product;
 use chronoxide_testkit::random::Random;
 use proptest::prelude::*;
 
@@ -80,9 +82,7 @@ proptest! {
         prop_assert_eq!(&found, &names);
         prop_assert_eq!(view.column_count() as usize, names.len());
         prop_assert!(view.series_column("column").unwrap().is_none());
-        // Programs that do not merge columns leave such a block alone.
-        let kind = SectionKind::SeriesColumn.code();
-        prop_assert_eq!(view.read_only(), (!names.is_empty()).then_some(ReadOnly::Section { kind }));
+        prop_assert_eq!(view.read_only(), None);
         let proofs = ChunkProofs::new(bytes.len());
         let proved = BlockView::with_frame(&bytes, &Frame::parse(&bytes).unwrap(), Some(&proofs));
         for (name, model) in names.iter().zip(&models) {
@@ -171,4 +171,44 @@ fn columns_that_are_not_allowed_are_refused() {
         assert!(error.to_string().starts_with("series column \"a\": "), "{error}");
     }
     assert_eq!(block(3, vec![of("b", 3), of("a", 3)]).map(drop), Ok(()));
+}
+
+/// Returns the section of a column of one series whose value is the number or text of number 0.
+fn section_of_one(value: Value<'_>) -> Vec<u8> {
+    let columns = vec![column("x", (value.value_type(), ColumnMerge::Same, 1), &[Some(value)])];
+    let mut editor = BlockEditor::open(&block(1, columns).unwrap());
+    editor.section(SectionKind::SeriesColumn).clone()
+}
+
+/// A column of a few bytes can have billions of equal values: they are verified as one.
+#[test]
+fn equal_values_of_very_many_series_are_verified_as_one() {
+    let many = product(65_535, "a").unwrap();
+    let series = BlockView::open(&many).unwrap().series_count().unwrap();
+    assert!(series > 4_000_000_000);
+    let with = |change: &dyn Fn(&mut Vec<u8>), value| {
+        let mut bytes = section_of_one(value);
+        // The header and a name of one byte come before the count of values.
+        bytes[17..21].copy_from_slice(&series.to_le_bytes());
+        change(&mut bytes);
+        let mut editor = BlockEditor::open(&many);
+        editor.sections.push(SectionBytes { kind: SectionKind::SeriesColumn.code(), id: 0, bytes });
+        editor.close()
+    };
+    for value in [Value::U64(0), Value::I64(0), Value::Bytes(b"text")] {
+        let block = with(&|_| {}, value);
+        let view = BlockView::open(&block).unwrap();
+        view.verify().unwrap();
+        let column = view.series_column("x").unwrap().expect("the block has it");
+        for ref_ in [0, 255, 256, series - 1] {
+            assert_eq!(column.get(SeriesRef(ref_)), Ok(Some(value)));
+        }
+    }
+    // A text for each series, and all are empty.
+    let starts = |bytes: &mut Vec<u8>| {
+        let at = bytes.len() - 28;
+        bytes[at..at + 4].copy_from_slice(&series.to_le_bytes());
+    };
+    let block = with(&starts, Value::Bytes(b""));
+    assert_eq!(BlockView::open(&block).unwrap().verify().expect_err("one is used").rule(), Rule::ValueTextsUsed);
 }

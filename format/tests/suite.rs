@@ -2,6 +2,7 @@
 
 mod agreement;
 mod columns;
+mod columns_forged;
 mod decoder;
 mod extremes;
 mod goldens;

@@ -211,7 +211,7 @@ func (c *seriesColumn) value(series uint64) string {
 	}
 	switch c.valueType {
 	case typeBytes:
-		must(n+1 < c.starts.count, "value-range", "series %d has text %d of %d", series, n, c.starts.count-1)
+		must(n < c.starts.count-1, "value-range", "series %d has text %d of %d", series, n, c.starts.count-1)
 		return fmt.Sprintf("0x%x", c.text(n))
 	case typeU64:
 		high, low := bits.Mul64(n, c.unit)

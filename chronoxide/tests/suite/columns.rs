@@ -191,18 +191,193 @@ fn id(blocks: &Blocks) -> chronoxide::BlockId {
     blocks.iter().next().expect("a block").expect("a sound block").id
 }
 
-/// A merge would lose the values.
+/// Values of the inputs are those of the output, combined.
 #[test]
-fn blocks_with_columns_are_not_merged() -> TestResult {
+fn a_merged_block_has_the_values_of_its_inputs() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let paths = ["a.cx", "b.cx", "c.cx"].map(|name| folder.path().join(name));
+    let (older, newer) = (model(0, 10, 3), model(5, 15, 4));
+    write(&paths[0], WriteOptions::new().time(0, 100), &newer)?;
+    write(&paths[1], WriteOptions::new().time(-50, 90), &older)?;
+    super::write(&paths[2], WriteOptions::new().time(0, 1), &labelsets(12, 17))?;
+    let merged = compact(&paths, folder.path().join("all.cx"), &CompactOptions::new())?;
+    let (before, after) = (Blocks::open(&paths[0])?, Blocks::open(folder.path())?);
+    assert_eq!((after.len(), after.replaced()), (1, 3));
+    assert_eq!(after.columns()?, before.columns()?);
+    let column = |name| after.column(name).map(|column| column.expect("a block has it"));
+    let (sum, first, text) = (column("app.sum")?, column("app.first")?, column("app.text")?);
+    let (mut rows, mut count) = (after.query("{}")?.series()?, 0);
+    while let Some(series) = rows.next()? {
+        let labels = owned(&series);
+        let all: Vec<_> = [&older, &newer].into_iter().filter_map(|model| known(model, &labels)).collect();
+        let total: u64 = all.iter().map(|(number, ..)| number).sum();
+        assert_eq!(sum.of(&series)?, (!all.is_empty()).then_some(Value::U64(total)));
+        assert_eq!(first.of(&series)?, all.iter().map(|(_, signed, _)| Value::I64(signed * 10)).min());
+        assert_eq!(text.of(&series)?, all.last().map(|(.., chunk)| Value::Bytes(chunk.as_bytes())));
+        count += 1;
+    }
+    assert_eq!(count, merged.series_out);
+    Ok(())
+}
+
+#[test]
+fn columns_that_differ_are_not_merged() -> TestResult {
     let folder = tempfile::tempdir()?;
     let paths = ["a.cx", "b.cx"].map(|name| folder.path().join(name));
-    write(&paths[0], WriteOptions::new(), &model(0, 5, 0))?;
-    super::write(&paths[1], WriteOptions::new(), &labelsets(0, 5))?;
+    for (path, merge) in paths.iter().zip([ColumnMerge::Min, ColumnMerge::Max]) {
+        let mut writer = BlockWriter::new();
+        writer.add_column("app.time", ValueType::I64, merge)?;
+        writer.insert([("__name__", merge.name())])?;
+        writer.finish(path)?;
+    }
     let output = folder.path().join("all.cx");
-    let error = compact(&paths, &output, &CompactOptions::new()).expect_err("a column would be lost");
-    assert_eq!((error.kind(), error.path()), (ErrorKind::Unsupported, Some(&*paths[0])));
-    assert!(error.to_string().contains("series-column"), "{error}");
+    let error = compact(&paths, &output, &CompactOptions::new()).expect_err("the ways differ");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Usage, Some(&*paths[1])));
+    let text = error.to_string();
+    assert!(text.contains("app.time") && text.contains("a.cx") && text.contains("b.cx"), "{text}");
     assert!(!output.exists());
-    assert_eq!(Blocks::open(folder.path())?.len(), 2);
+    Ok(())
+}
+
+/// Neither the order of insertion nor its reverse is the order of refs.
+#[test]
+fn values_stay_with_their_series_in_any_order() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("one.cx");
+    let mut writer = BlockWriter::new();
+    let number = writer.add_column("number", ValueType::U64, ColumnMerge::Max)?;
+    for step in 0..101_u64 {
+        let pod = step * 37 % 101;
+        let series = writer.insert([("pod", format!("{pod:03}").as_str())])?;
+        writer.set(number, series, pod)?;
+    }
+    writer.finish(&path)?;
+    let blocks = Blocks::open(&path)?;
+    let column = blocks.column("number")?.expect("the block has it");
+    let mut rows = blocks.query("{}")?.series()?;
+    let mut count = 0;
+    while let Some(series) = rows.next()? {
+        let pod: u64 = series.labels()[0].value.parse()?;
+        assert_eq!(column.of(&series)?, Some(Value::U64(pod)));
+        count += 1;
+    }
+    assert_eq!(count, 101);
+    Ok(())
+}
+
+/// Writes a block of the series `shared`, and of another so that each block has its own id.
+fn write_one(
+    path: &std::path::Path,
+    (start, end): (i64, i64),
+    own: &str,
+    value: i64,
+) -> Result<chronoxide::BlockId, Error> {
+    let mut writer = BlockWriter::with_options(WriteOptions::new().time(start, end));
+    let newest = writer.add_column("newest", ValueType::I64, ColumnMerge::Newest)?;
+    let shared = writer.insert([("pod", "shared")])?;
+    writer.insert([("pod", own)])?;
+    writer.set(newest, shared, value)?;
+    writer.finish(path).map(|written| written.block)
+}
+
+/// Ends of times decide, not starts, and ids decide between equal ends.
+#[test]
+fn the_newest_block_is_the_one_that_ends_last() -> TestResult {
+    // Ids are as good as random: each order of them comes up.
+    for round in 0..8 {
+        for (times, is_by_id) in [([(50, 90), (0, 100)], false), ([(0, 100), (50, 100)], true)] {
+            let folder = tempfile::tempdir()?;
+            let mut ids = Vec::new();
+            for (number, time) in (0..).zip(times) {
+                let path = folder.path().join(format!("{number}.cx"));
+                ids.push((write_one(&path, time, &format!("own-{round}-{number}"), number)?, number));
+            }
+            let greatest = ids.iter().max().expect("two blocks").1;
+            let expected = if is_by_id { greatest } else { 1 };
+            let blocks = Blocks::open(folder.path())?;
+            let column = blocks.column("newest")?.expect("both blocks have it");
+            let mut rows = blocks.query(r#"{pod="shared"}"#)?.series()?;
+            let series = rows.next()?.expect("the shared series");
+            assert_eq!(series.ids().count(), 2);
+            assert_eq!(column.of(&series)?, Some(Value::I64(expected)));
+        }
+    }
+    Ok(())
+}
+
+/// Columns of one name and way, but of two types; and a value that is refused when it is set, not when it is written.
+#[test]
+fn types_and_units_are_checked_at_once() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    for (name, value_type) in [("a.cx", ValueType::U64), ("b.cx", ValueType::I64)] {
+        let mut writer = BlockWriter::new();
+        writer.add_column("value", value_type, ColumnMerge::Max)?;
+        writer.insert([("pod", name)])?;
+        writer.finish(folder.path().join(name))?;
+    }
+    let blocks = Blocks::open(folder.path())?;
+    for error in [blocks.column("value").map(drop), blocks.columns().map(drop)] {
+        assert_eq!(error.expect_err("the types differ").kind(), ErrorKind::Usage);
+    }
+    let mut writer = BlockWriter::new();
+    let minutes = writer.add_column_of("minutes", ValueType::I64, ColumnMerge::Sum, 60)?;
+    let series = writer.insert([("pod", "a")])?;
+    assert_eq!(writer.set(minutes, series, 61_i64).expect_err("no multiple").kind(), ErrorKind::Usage);
+    assert_eq!(writer.set(minutes, series, 60_u64).expect_err("another type").kind(), ErrorKind::Usage);
+    writer.set(minutes, series, 120_i64)?;
+    writer.finish(folder.path().join("c.cx"))?;
+    Ok(())
+}
+
+/// A selection's series of a block without the column are told, too.
+#[test]
+fn series_of_blocks_without_a_column_have_no_value() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    write_one(&folder.path().join("a.cx"), (0, 1), "own", 7)?;
+    super::write(&folder.path().join("b.cx"), WriteOptions::new(), &labelsets(0, 5))?;
+    let blocks = Blocks::open(folder.path())?;
+    let column = blocks.column("newest")?.expect("a block has it");
+    let selection = blocks.query("{}")?.select()?;
+    let mut read = Vec::new();
+    column.read_selection(&selection, |id, value| {
+        read.push((id, value));
+        Ok::<(), Error>(())
+    })?;
+    let by_id = selection.ids().map(|id| Ok((id, column.get(id)?))).collect::<Result<Vec<_>, Error>>()?;
+    assert_eq!(read, by_id);
+    assert_eq!((read.len(), read.iter().filter(|(_, value)| value.is_some()).count()), (12, 1));
+    Ok(())
+}
+
+/// Series know their places in one snapshot: those of another are refused.
+#[test]
+fn a_series_of_another_snapshot_has_no_value() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let put = |number: u64| -> TestResult {
+        let mut writer = BlockWriter::new();
+        let column = writer.add_column("app.number", ValueType::U64, ColumnMerge::Same)?;
+        let series = writer.insert([("__name__", "up"), ("pod", &number.to_string())])?;
+        writer.set(column, series, number)?;
+        writer.finish(folder.path().join(format!("{number}.cx")))?;
+        Ok(())
+    };
+    (0..3).try_for_each(put)?;
+    let old = Blocks::open(folder.path())?;
+    (3..9).try_for_each(put)?;
+    let fresh = old.refresh()?;
+    let again = fresh.clone();
+    for (blocks, other) in [(&old, &fresh), (&fresh, &old)] {
+        let column = other.column("app.number")?.expect("the blocks have it");
+        let mut rows = blocks.query("{}")?.series()?;
+        while let Some(series) = rows.next()? {
+            assert_eq!(column.of(&series).expect_err("another snapshot").kind(), ErrorKind::Usage);
+        }
+    }
+    // A clone, or one of the same blocks, is the same.
+    let column = again.column("app.number")?.expect("the blocks have it");
+    let mut rows = fresh.query("{}")?.series()?;
+    while let Some(series) = rows.next()? {
+        assert_eq!(column.of(&series)?, Some(Value::U64(series.get("pod").expect("a pod").parse()?)));
+    }
     Ok(())
 }

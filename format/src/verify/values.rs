@@ -22,7 +22,7 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
         verify_groups(&column.values, column.id)?;
         if let Some(starts) = &column.starts {
             verify_groups(starts, column.id)?;
-            verify_texts(&column)?;
+            verify_texts(&column, starts)?;
         }
         verify_values(view, &column)?;
         view.canonical(|| verify_form(view, &column))?;
@@ -33,10 +33,10 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
 /// Groups follow one another, and their exceptions are rows in order.
 fn verify_groups(numbers: &Numbers<'_>, column: u32) -> Result<()> {
     let (mut end, mut codes) = (0, [0; GROUP_LEN]);
-    for number in 0..numbers.groups.count {
+    for (number, times) in numbers.distinct_groups() {
         let group = numbers.group(number)?;
         expect(Rule::ValueGroups, Place::ValueGroup(column, number), group.start, end)?;
-        end += group.len();
+        end += group.len() * times;
         if !group.is_constant() {
             numbers.codes(number, &group, &mut codes)?;
         }
@@ -44,18 +44,30 @@ fn verify_groups(numbers: &Numbers<'_>, column: u32) -> Result<()> {
     expect(Rule::ValueGroups, Place::SeriesColumn(column), end, numbers.groups_len)
 }
 
-fn verify_texts(column: &SeriesColumn<'_>) -> Result<()> {
-    let mut start = column.start(0)?;
-    expect(Rule::ValueTexts, Place::ValueText(column.id, 0), start, 0)?;
-    for text in 0..column.text_count() {
-        let end = column.start(text + 1)?;
-        if end.checked_sub(start).is_none_or(|len| len > u64::from(MAX_VALUE_LEN)) {
-            return Err(corrupt(Rule::ValueTexts, Place::ValueText(column.id, text), end, start));
+fn verify_texts(column: &SeriesColumn<'_>, starts: &Numbers<'_>) -> Result<()> {
+    let (mut before, mut codes) = (None, [0; GROUP_LEN]);
+    for (number, _) in starts.distinct_groups() {
+        let group = starts.group(number)?;
+        let common = [group.common];
+        let codes = if group.is_constant() { &common } else { starts.codes(number, &group, &mut codes)? };
+        for (&code, text) in codes.iter().zip(number.saturating_mul(VALUE_GROUP)..) {
+            let start = group.number(code);
+            let last = before.unwrap_or_default();
+            let most = if before.is_none() { 0 } else { u64::from(MAX_VALUE_LEN) };
+            let is_next = start.is_some_and(|start| start >= last && start - last <= most);
+            if !is_next {
+                return Err(corrupt(
+                    Rule::ValueTexts,
+                    Place::ValueText(column.id, text),
+                    start.unwrap_or(u64::MAX),
+                    last,
+                ));
+            }
+            before = start;
         }
-        start = end;
     }
     let place = Place::ValueText(column.id, column.text_count());
-    expect(Rule::ValueTexts, place, start, length(column.texts.len()))
+    expect(Rule::ValueTexts, place, before.unwrap_or_default(), length(column.texts.len()))
 }
 
 /// Numbers stand for values, and texts are used in their order. Few bytes can stand for very many equal values: one of
@@ -63,7 +75,7 @@ fn verify_texts(column: &SeriesColumn<'_>) -> Result<()> {
 fn verify_values(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> {
     let (mut used, mut before): (u64, Option<&[u8]>) = (0, None);
     let (mut out_of_order, mut codes) = (None, [0; GROUP_LEN]);
-    for number in 0..column.values.groups.count {
+    for (number, _) in column.values.distinct_groups() {
         let group = column.values.group(number)?;
         let common = [group.common];
         let codes = match group.is_constant() {
@@ -102,12 +114,15 @@ fn verify_form(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> {
     for numbers in arrays {
         let rest = usize::try_from(start).ok().and_then(|start| section.get(start..)).unwrap_or_default();
         let widths = NumbersHeader::ref_from_prefix(rest).map_or([0; 8], |(header, _)| header.group_widths);
-        for (field, found) in widest(&numbers.bits, &numbers.groups)?.into_iter().zip(widths) {
-            expect(Rule::ValueWidths, place, found.into(), width(field).into())?;
+        // Records without bits have the widths that they need.
+        if numbers.groups.is_bounded() {
+            for (field, found) in widest(&numbers.bits, &numbers.groups)?.into_iter().zip(widths) {
+                expect(Rule::ValueWidths, place, found.into(), width(field).into())?;
+            }
         }
         let (from, to) = numbers.groups.slack();
         refuse_if(numbers.bits.first_set(from, to).is_some(), Rule::ValuePadding, place)?;
-        for number in 0..numbers.groups.count {
+        for (number, _) in numbers.distinct_groups() {
             let group = numbers.group(number)?;
             let is_clean = is_padded(&numbers, &group)?;
             refuse_if(!is_clean, Rule::ValuePadding, Place::ValueGroup(column.id, number))?;

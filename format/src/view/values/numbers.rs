@@ -103,6 +103,16 @@ impl<'a> Numbers<'a> {
         self.groups_start.saturating_add(self.groups_len).saturating_add(STREAM_TAIL)
     }
 
+    /// Returns the groups to verify, with how many there are of each in turn. If records have no bits, all groups are
+    /// the same but for the last, which may have fewer rows: few bytes can stand for very many.
+    pub fn distinct_groups(&self) -> impl Iterator<Item = (u32, u64)> {
+        let (count, is_each) = (self.groups.count, self.groups.is_bounded());
+        let last = count.saturating_sub(1);
+        let each = if is_each { 0..count } else { 0..0 };
+        let same = if is_each { None } else { Some([(0, u64::from(last)), (last, 1)]) };
+        each.map(|group| (group, 1)).chain(same.into_iter().flatten())
+    }
+
     /// Returns group `group`, which must be in range.
     #[inline]
     pub fn group(&self, group: u32) -> Result<Group> {
@@ -199,24 +209,28 @@ impl<'a> Numbers<'a> {
                 *code = self.wide(rows + row * u64::from(group.width), group.width)?;
             }
         }
-        if group.common > 0 {
-            for (code, row) in out.iter_mut().zip(0_u32..) {
-                let sum = group.common.checked_add(*code);
-                let series = number.saturating_mul(VALUE_GROUP).saturating_add(row);
-                *code = sum.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.column, series)))?;
-            }
-        }
-        let mut before = None;
+        // The first row behind the last exception.
+        let mut next = 0;
         for exception in 0..group.exceptions {
-            let row = self.exception_row(group, exception)?;
+            let row = index(self.exception_row(group, exception)?);
             let bit = fields + u64::from(exception) * u64::from(group.exception_width);
-            let field = self.wide(bit, group.exception_width)?;
-            match out.get_mut(index(row)) {
-                Some(code) if before < Some(row) => *code = field,
-                _ => return Err(corrupt_at(Rule::ValueGroups, Place::ValueGroup(self.column, number))),
-            }
-            before = Some(row);
+            self.add_common(number, group, next, out.get_mut(next..row))?;
+            let place = out.get_mut(row).filter(|_| row >= next);
+            let out_of_order = || corrupt_at(Rule::ValueGroups, Place::ValueGroup(self.column, number));
+            *place.ok_or_else(out_of_order)? = self.wide(bit, group.exception_width)?;
+            next = row + 1;
         }
+        self.add_common(number, group, next, out.get_mut(next..))?;
         Ok(out)
+    }
+
+    /// Adds the common code to the fields of some rows, from row `first` of the group on.
+    fn add_common(&self, number: u32, group: &Group, first: usize, fields: Option<&mut [u64]>) -> Result<()> {
+        for (code, row) in fields.into_iter().flatten().zip(first..).filter(|_| group.common > 0) {
+            let sum = group.common.checked_add(*code);
+            let series = u64::from(number) * u64::from(VALUE_GROUP) + length(row);
+            *code = sum.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.column, low32(series))))?;
+        }
+        Ok(())
     }
 }
