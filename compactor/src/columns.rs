@@ -5,6 +5,7 @@ use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::view::{BlockView, OwnedMeta, SeriesColumn};
 use chronoxide_format::write::{BuildError, ColumnWriter, PackedColumn, SeriesValues};
 use chronoxide_publish::Contents;
+use rayon::prelude::*;
 
 use crate::CompactError;
 use crate::error::InInput;
@@ -13,6 +14,8 @@ use crate::remap::{KnownOutput, Placed, Source, sources_of};
 
 /// Memory per series of the inputs and column: the value, and what is packed.
 const VALUE: u64 = 20;
+/// Memory per series of the inputs: the targets of those of an input, twice.
+const TARGET: u64 = 32;
 /// Memory per byte of texts: the value, and what is packed.
 const TEXT: u64 = 3;
 
@@ -95,38 +98,39 @@ impl<'a> MergedColumns<'a> {
             let writer = ColumnWriter::with_unit(column.name, column.value_type, column.merge, column.unit)?;
             merged.push(SeriesValues::new(writer));
         }
-        let mut targets = Vec::new();
-        for &input in
-            self.by_age.iter().filter(|&&input| self.columns.iter().any(|column| column.of_inputs[input].is_some()))
-        {
-            let view = &merging.context.inputs[input];
-            for (keyset, source) in view.keysets().zip(&sources[input]) {
-                let keyset = keyset.in_input(input)?;
-                let first = keyset.first().0;
-                let Some((number, source)): Source<'_> = *source else { continue };
-                targets.clear();
-                placed.follow(number, source, &mut targets)?;
-                for (column, values) in self.columns.iter().zip(&mut merged) {
-                    let Some(column) = &column.of_inputs[input] else { continue };
-                    let end = SeriesRef(first.saturating_add(targets.len() as u32));
-                    column
-                        .read(SeriesRef(first)..end, |series, value| {
-                            let target = targets.get((series.0 - first) as usize).copied().flatten();
-                            match value.zip(target) {
-                                // Refs of one output have 32 bits.
-                                Some((value, target)) => values.set(target as u32, value).map_err(InColumn::Value),
-                                None => Ok(()),
-                            }
-                        })
-                        .map_err(|error| match error {
-                            InColumn::Value(source) => CompactError::Column { input, source },
-                            InColumn::Input(source) => CompactError::Input { input, source },
-                        })?;
+        let has_values = |input: usize| self.columns.iter().any(|column| column.of_inputs[input].is_some());
+        for &input in self.by_age.iter().filter(|&&input| has_values(input)) {
+            let follow = |source: &Source<'_>| {
+                let mut targets = Vec::new();
+                if let Some((number, source)) = source {
+                    placed.follow(*number, source, &mut targets)?;
                 }
+                Ok(targets)
+            };
+            let followed = sources[input].par_iter().map(follow).collect::<Result<Vec<_>, CompactError>>()?;
+            let mut targets: Vec<Option<u64>> = Vec::new();
+            for (keyset, of_keyset) in merging.context.inputs[input].keysets().zip(followed) {
+                targets.resize(keyset.in_input(input)?.first().0 as usize, None);
+                targets.extend(of_keyset);
             }
+            let add = |(column, values): (&MergedColumn<'_>, &mut SeriesValues)| match &column.of_inputs[input] {
+                Some(column) => column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
+                    let target = targets.get(series.0 as usize).copied().flatten();
+                    match value.zip(target) {
+                        // Refs of one output have 32 bits.
+                        Some((value, target)) => values.combine(target as u32, value).map_err(InColumn::Value),
+                        None => Ok(()),
+                    }
+                }),
+                None => Ok(()),
+            };
+            self.columns.par_iter().zip(&mut merged).try_for_each(add).map_err(|error| match error {
+                InColumn::Value(source) => CompactError::Column { input, source },
+                InColumn::Input(source) => CompactError::Input { input, source },
+            })?;
         }
         let series = 0..u32::try_from(output.rows.series).unwrap_or(u32::MAX);
-        Ok(merged.iter().map(|values| values.pack(series.clone())).collect::<Result<_, BuildError>>()?)
+        Ok(merged.par_iter().map(|values| values.pack(series.clone())).collect::<Result<_, BuildError>>()?)
     }
 }
 
@@ -159,7 +163,11 @@ pub(crate) fn memory(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
             texts = texts.saturating_add(column.in_input(input)?.text_len());
         }
     }
-    Ok(columns.saturating_mul(series).saturating_mul(VALUE).saturating_add(texts.saturating_mul(TEXT)))
+    if columns == 0 {
+        return Ok(0);
+    }
+    let of_series = columns.saturating_mul(VALUE).saturating_add(TARGET);
+    Ok(of_series.saturating_mul(series).saturating_add(texts.saturating_mul(TEXT)))
 }
 
 /// Returns the first input with a value that the outputs do not hold, and the name of its column.

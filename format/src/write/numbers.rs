@@ -93,9 +93,7 @@ impl NumbersWriter {
 impl Codes {
     fn new(group: &[Option<u64>]) -> Self {
         let has_absent = group.contains(&None);
-        let mut present: Vec<u64> = group.iter().flatten().copied().collect();
-        present.sort_unstable();
-        let base = lowest(&present);
+        let base = lowest(group);
         let shift = u64::from(has_absent);
         // The numbers of a group leave a gap of two or more, so that the sum is a number of 64 bits.
         let code = |number: &Option<u64>| number.map_or(0, |number| number.wrapping_sub(base).wrapping_add(shift));
@@ -113,6 +111,9 @@ impl Codes {
         }
         let widest = (0..=64).rev().find(|&width| by_width.get(index(width)).is_some_and(|&count| count > 0));
         let widest = widest.unwrap_or_default();
+        if widest == 0 {
+            return Choice { common: 0, width: 0, exceptions: 0, exception_width: 0 };
+        }
         let mut best = Choice { common: 0, width: widest, exceptions: 0, exception_width: 0 };
         let mut exceptions = 0;
         for width in (0..widest).rev() {
@@ -190,9 +191,17 @@ fn push(writer: &mut BitWriter, number: u64, width: u32) {
 
 /// Returns the number from which on, counting upwards modulo 2^64, all numbers are within the least distance: the one
 /// behind the largest gap. So numbers around 0 are near each other, whether they are signed or not.
-fn lowest(sorted: &[u64]) -> u64 {
-    let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return 0 };
-    let (mut base, mut gap) = (first, first.wrapping_sub(last).wrapping_sub(1));
+fn lowest(group: &[Option<u64>]) -> u64 {
+    let present = || group.iter().flatten().copied();
+    let (Some(first), Some(last)) = (present().min(), present().max()) else { return 0 };
+    // The gap from the last to the first number, which most groups have.
+    let outer = first.wrapping_sub(last).wrapping_sub(1);
+    if outer >= last - first {
+        return first;
+    }
+    let mut sorted: Vec<u64> = present().collect();
+    sorted.sort_unstable();
+    let (mut base, mut gap) = (first, outer);
     for [left, right] in sorted.array_windows() {
         let between = (right - left).saturating_sub(1);
         if between > gap {

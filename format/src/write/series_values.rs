@@ -73,6 +73,15 @@ impl SeriesValues {
     /// that must be the same, and a sum that the type does not hold. The series keeps its value then.
     pub fn set(&mut self, series: u32, value: Value<'_>) -> Result<(), BuildError> {
         self.column.check(value)?;
+        self.combine(series, value)
+    }
+
+    /// Gives a series a value as [`SeriesValues::set`] does, of a column with the same type and a unit that is a
+    /// multiple of this one's.
+    ///
+    /// # Errors
+    /// `SeriesColumn` for values that cannot be combined.
+    pub fn combine(&mut self, series: u32, value: Value<'_>) -> Result<(), BuildError> {
         let combined = match self.get(series) {
             Some(known) => match self.column.merge().combine(known, value) {
                 Some(combined) => Owned::from(combined),
