@@ -41,14 +41,6 @@ struct Input {
     age: Option<i64>,
 }
 
-fn owned(value: Value<'_>) -> OwnedValue {
-    match value {
-        Value::I64(number) => OwnedValue::I64(number),
-        Value::U64(number) => OwnedValue::U64(number),
-        Value::Bytes(bytes) => OwnedValue::Bytes(bytes.to_vec()),
-    }
-}
-
 /// Makes a block with some of the columns. Values of `same` depend on `after`, the labels that series will have.
 fn input(labelsets: &BTreeSet<Labelset>, after: &dyn Fn(&Labelset) -> Option<Labelset>, random: &mut Random) -> Input {
     let plan = if random.percent(50) { random_plan(labelsets, random) } else { Plan::default() };
@@ -110,7 +102,9 @@ fn model(inputs: &[Input], options: &CompactOptions) -> (Values, BTreeSet<(Label
                 open.remove(&key);
             }
             let combined = match merged.get(&key) {
-                Some(known) => owned(merge.combine(known.as_value(), value.as_value()).expect("small numbers")),
+                Some(known) => {
+                    OwnedValue::from(merge.combine(known.as_value(), value.as_value()).expect("small numbers"))
+                }
                 None => value.clone(),
             };
             merged.insert(key, combined);
@@ -133,7 +127,7 @@ fn values(block: &[u8]) -> Values {
         assert_ne!(merge, ColumnMerge::Drop);
         let read = column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
             if let Some(value) = value {
-                found.insert((by_ref[series.0 as usize].clone(), name), owned(value));
+                found.insert((by_ref[series.0 as usize].clone(), name), OwnedValue::from(value));
             }
             Ok::<(), Error>(())
         });

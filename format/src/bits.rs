@@ -25,6 +25,11 @@ pub(crate) const fn mask(width: u32) -> u64 {
     1_u64.wrapping_shl(width).wrapping_sub(1)
 }
 
+/// Widest field that one load reads, in bits.
+const MAX_FIELD_WIDTH: u32 = 48;
+/// Bits of the first of the two fields of a wider number.
+const LOW: u32 = 32;
+
 /// Returns the number of bytes that hold `bits` bits.
 #[inline]
 #[must_use]
@@ -84,6 +89,18 @@ impl<'a> Bits<'a> {
             return Ok(0);
         }
         Ok(self.word(bit)? & mask(width))
+    }
+
+    /// Returns a number of `width` bits, at most 64, that [`BitWriter::push_wide`] wrote at bit `bit`.
+    ///
+    /// # Errors
+    /// As [`Bits::get`].
+    #[inline]
+    pub(crate) fn get_wide(&self, bit: u64, width: u32) -> Result<u64> {
+        if width <= MAX_FIELD_WIDTH {
+            return self.get(bit, width);
+        }
+        Ok(self.get(bit, LOW)? | self.get(bit + u64::from(LOW), width - LOW)? << LOW)
     }
 
     /// Returns at least 57 bits starting at `bit`; higher bits are unspecified.
@@ -243,6 +260,17 @@ impl BitWriter {
         }
     }
 
+    /// Appends the low `width` bits of `value`; `width` is at most 64, and higher bits must be zero. A field of more
+    /// than 48 bits is two: the low 32, and the others.
+    pub(crate) fn push_wide(&mut self, value: u64, width: u32) {
+        if width <= MAX_FIELD_WIDTH {
+            self.push(value, width);
+        } else {
+            self.push(value & mask(LOW), LOW);
+            self.push(value >> LOW, width - LOW);
+        }
+    }
+
     /// Fills the last byte with zero bits, so that the next field starts at a whole byte.
     pub fn align(&mut self) {
         let bytes = self.pending.to_le_bytes();
@@ -345,6 +373,28 @@ mod tests {
                 bit += u64::from(width);
             }
             prop_assert_eq!(bits.first_set(bit, bits.field_bits() + 64), None);
+        }
+    }
+
+    /// The two fields of a wide number follow each other.
+    #[test]
+    fn wide_numbers_are_those_that_bitvec_reads() {
+        let numbers = [0x9E37_79B9_7F4A_7C15, u64::MAX, 1, 1 << 63];
+        for width in 0..=64 {
+            let cut = numbers.map(|number: u64| if width == 0 { 0 } else { number >> (64 - width) });
+            let mut writer = BitWriter::new();
+            writer.push(1, 1);
+            cut.iter().for_each(|&number| writer.push_wide(number, width));
+            let bytes = writer.finish();
+            let (bits, model) = (Bits::new(&bytes, Rule::TableExtent), bytes.view_bits::<Lsb0>());
+            for (number, place) in cut.into_iter().zip(0_u32..) {
+                let bit = 1 + place * width;
+                assert_eq!(bits.get_wide(bit.into(), width), Ok(number));
+                if width > 0 {
+                    let model: u64 = model[bit as usize..(bit + width) as usize].load_le();
+                    assert_eq!(model, number);
+                }
+            }
         }
     }
 

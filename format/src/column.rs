@@ -81,6 +81,18 @@ codes! {
     }
 }
 
+impl ValueType {
+    /// Returns true if values of this type can be multiples of a unit.
+    #[must_use]
+    pub const fn allows_unit(self, unit: u64) -> bool {
+        match self {
+            Self::Bytes => unit == 1,
+            Self::I64 => unit >= 1 && unit <= i64::MAX.cast_unsigned(),
+            Self::U64 => unit >= 1,
+        }
+    }
+}
+
 impl ColumnMerge {
     /// Returns true if values of this type can be combined so.
     #[must_use]

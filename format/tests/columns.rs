@@ -28,19 +28,17 @@ fn block(count: usize, columns: Vec<PackedColumn>) -> Result<Vec<u8>, BuildError
     build(&series(count), &Plan::default(), RowForm::BitPacked, &meta)
 }
 
-fn owned(value: Value<'_>) -> OwnedValue {
-    match value {
-        Value::I64(number) => OwnedValue::I64(number),
-        Value::U64(number) => OwnedValue::U64(number),
-        Value::Bytes(bytes) => OwnedValue::Bytes(bytes.to_vec()),
-    }
-}
-
 /// Checks each way to read a column.
 fn compare(view: &BlockView<'_>, name: &str, model: &Model, random: &mut Random) -> Result<(), TestCaseError> {
     let column = view.series_column(name).unwrap().expect("the block has it");
     for (series, expected) in (0..).zip(model) {
-        prop_assert_eq!(&column.get(SeriesRef(series)).unwrap().map(owned), expected, "{} of {}", series, name);
+        prop_assert_eq!(
+            &column.get(SeriesRef(series)).unwrap().map(OwnedValue::from),
+            expected,
+            "{} of {}",
+            series,
+            name
+        );
     }
     for beyond in [model.len() as u32, u32::MAX] {
         prop_assert_eq!(column.get(SeriesRef(beyond)), Ok(None));
@@ -51,7 +49,7 @@ fn compare(view: &BlockView<'_>, name: &str, model: &Model, random: &mut Random)
         let range = SeriesRef(start as u32)..SeriesRef(end as u32);
         column
             .read(range, |series, value| {
-                found.push((series.0, value.map(owned)));
+                found.push((series.0, value.map(OwnedValue::from)));
                 Ok::<(), Error>(())
             })
             .unwrap();

@@ -53,10 +53,15 @@ func wholeBytes(n uint64) uint64 { return n/8 + (n%8+7)/8 }
 // mustPad checks that the bits after each pack are zero, and the 8 bytes after the last one. It takes the packs' ends.
 func mustPad(rule string, data []byte, ends ...uint64) {
 	for _, end := range ends {
-		must(end%8 == 0 || data[end/8]>>(end%8) == 0, rule, "unused bits at bit %d", end)
+		mustEnd(rule, data, end)
 	}
 	closing := wholeBytes(ends[len(ends)-1])
 	must(le.Uint64(data[closing:]) == 0, rule, "closing bytes at byte %d", closing)
+}
+
+// mustEnd checks that the bits from the end of a pack to the next whole byte are zero.
+func mustEnd(rule string, data []byte, end uint64) {
+	must(end%8 == 0 || data[end/8]>>(end%8) == 0, rule, "unused bits at bit %d", end)
 }
 
 // decode reads a header that is declared as a struct in the order of its table. The caller knows that data holds it.

@@ -121,8 +121,7 @@ func (n *numberArray) get(i uint64) (uint64, bool) {
 // checkForm checks the rules of class C.
 func (n *numberArray) checkForm() {
 	n.records.mustBeTight("value-widths")
-	end := n.records.end()
-	must(end%8 == 0 || n.data[end/8]>>(end%8) == 0, "value-padding", "unused bits at bit %d", end)
+	mustEnd("value-padding", n.data, n.records.end())
 	must(le.Uint64(n.data[n.end()-closingLen:]) == 0, "value-padding", "closing bytes before byte %d", n.end())
 	for g := uint64(0); g < n.records.count; g++ {
 		w, e, _, rows := n.fields(g)
@@ -130,8 +129,7 @@ func (n *numberArray) checkForm() {
 		for i := uint64(0); i < e; i++ {
 			must(n.wide(at+n.exception(g, i)*w, w) == 0, "value-padding", "exception %d of group %d has a field", i, g)
 		}
-		end := at + rows*w
-		must(end%8 == 0 || n.data[end/8]>>(end%8) == 0, "value-padding", "unused bits of group %d", g)
+		mustEnd("value-padding", n.data, at+rows*w)
 	}
 }
 

@@ -7,7 +7,7 @@ use super::{expect, refuse_if};
 use crate::bits::{bytes_for, width};
 use crate::column::Value;
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_VALUE_LEN, NumbersHeader, STREAM_TAIL, SeriesColumnHeader, VALUE_GROUP};
+use crate::layout::{MAX_VALUE_LEN, STREAM_TAIL, SeriesColumnHeader, VALUE_GROUP};
 use crate::number::length;
 use crate::view::{BlockView, GROUP_LEN, Group, Numbers, SeriesColumn};
 use crate::{Result, Rule};
@@ -37,9 +37,7 @@ fn verify_groups(numbers: &Numbers<'_>, column: u32) -> Result<()> {
         let group = numbers.group(number)?;
         expect(Rule::ValueGroups, Place::ValueGroup(column, number), group.start, end)?;
         end += group.len() * times;
-        if !group.is_constant() {
-            numbers.codes(number, &group, &mut codes)?;
-        }
+        numbers.distinct_codes(number, &group, &mut codes)?;
     }
     expect(Rule::ValueGroups, Place::SeriesColumn(column), end, numbers.groups_len)
 }
@@ -48,8 +46,7 @@ fn verify_texts(column: &SeriesColumn<'_>, starts: &Numbers<'_>) -> Result<()> {
     let (mut before, mut codes) = (None, [0; GROUP_LEN]);
     for (number, _) in starts.distinct_groups() {
         let group = starts.group(number)?;
-        let common = [group.common];
-        let codes = if group.is_constant() { &common } else { starts.codes(number, &group, &mut codes)? };
+        let codes = starts.distinct_codes(number, &group, &mut codes)?;
         for (&code, text) in codes.iter().zip(number.saturating_mul(VALUE_GROUP)..) {
             let start = group.number(code);
             let last = before.unwrap_or_default();
@@ -77,11 +74,7 @@ fn verify_values(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> 
     let (mut out_of_order, mut codes) = (None, [0; GROUP_LEN]);
     for (number, _) in column.values.distinct_groups() {
         let group = column.values.group(number)?;
-        let common = [group.common];
-        let codes = match group.is_constant() {
-            true => &common,
-            false => column.values.codes(number, &group, &mut codes)?,
-        };
+        let codes = column.values.distinct_codes(number, &group, &mut codes)?;
         for (&code, series) in codes.iter().zip(number.saturating_mul(VALUE_GROUP)..) {
             let Some(number) = group.number(code) else { continue };
             if let Value::Bytes(bytes) = column.value(series, number)? {
@@ -109,14 +102,10 @@ fn verify_form(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> {
     let place = Place::SeriesColumn(column.id);
     let reserved = SeriesColumnHeader::ref_from_prefix(section).map_or(0, |(header, _)| header.reserved.get());
     expect(Rule::ValuePadding, place, reserved.into(), 0)?;
-    let mut start = length(size_of::<SeriesColumnHeader>() + column.name().len());
-    let arrays = std::iter::once(column.values).chain(column.starts);
-    for numbers in arrays {
-        let rest = usize::try_from(start).ok().and_then(|start| section.get(start..)).unwrap_or_default();
-        let widths = NumbersHeader::ref_from_prefix(rest).map_or([0; 8], |(header, _)| header.group_widths);
+    for numbers in std::iter::once(column.values).chain(column.starts) {
         // Records without bits have the widths that they need.
         if numbers.groups.is_bounded() {
-            for (field, found) in widest(&numbers.bits, &numbers.groups)?.into_iter().zip(widths) {
+            for (field, found) in widest(&numbers.bits, &numbers.groups)?.into_iter().zip(numbers.groups.widths()) {
                 expect(Rule::ValueWidths, place, found.into(), width(field).into())?;
             }
         }
@@ -130,23 +119,18 @@ fn verify_form(view: &BlockView<'_>, column: &SeriesColumn<'_>) -> Result<()> {
         let groups_end = numbers.end() - STREAM_TAIL;
         let closing = numbers.bits.first_set(groups_end * 8, (groups_end + STREAM_TAIL) * 8);
         refuse_if(closing.is_some(), Rule::ValuePadding, place)?;
-        start = numbers.end();
     }
     Ok(())
 }
 
 /// Returns true if the unused bits of a group and the fields of rows that are exceptions are zero.
 fn is_padded(numbers: &Numbers<'_>, group: &Group) -> Result<bool> {
-    let bit = |byte: u64| byte * 8;
-    let exceptions = u64::from(group.exceptions);
-    let rows = bit(numbers.groups_start + group.start + exceptions) + exceptions * u64::from(group.exception_width);
     for exception in 0..group.exceptions {
-        let row = u64::from(numbers.exception_row(group, exception)?);
-        let field = rows + row * u64::from(group.width);
-        if numbers.wide(field, group.width)? != 0 {
+        let row = numbers.exception_row(group, exception)?;
+        if numbers.row_field(group, row)? != 0 {
             return Ok(false);
         }
     }
-    let end = rows + u64::from(group.rows) * u64::from(group.width);
-    Ok(numbers.bits.first_set(end, bit(bytes_for(end))).is_none())
+    let end = numbers.row_bit(group, group.rows);
+    Ok(numbers.bits.first_set(end, bytes_for(end) * 8).is_none())
 }

@@ -9,11 +9,6 @@ use crate::layout::{MAX_OFFSET_WIDTH, NumbersHeader, STREAM_TAIL};
 use crate::number::{index, length, low32};
 use crate::view::GROUP_LEN;
 
-/// Bits of the first of the two fields of a wide number.
-const LOW: u32 = 32;
-/// Widest number of one field.
-const WIDE: u32 = 48;
-
 /// Packs numbers group by group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NumbersWriter {
@@ -58,8 +53,8 @@ impl NumbersWriter {
         let codes = Codes::new(&self.group);
         let choice = codes.choose();
         self.records.push([
-            codes.base & mask(LOW),
-            codes.base >> LOW,
+            codes.base & mask(32),
+            codes.base >> 32,
             choice.common,
             choice.width.into(),
             choice.exceptions.into(),
@@ -124,8 +119,7 @@ impl Codes {
         let (common, count) = self.most_frequent();
         let others = low32(rows) - count;
         if width(common) <= u32::from(MAX_OFFSET_WIDTH) {
-            let exception_width = if others > 0 { widest } else { 0 };
-            best = best.or(Choice { common, width: 0, exceptions: others, exception_width }, rows);
+            best = best.or(Choice { common, width: 0, exceptions: others, exception_width: widest }, rows);
         }
         best
     }
@@ -154,12 +148,12 @@ impl Codes {
         for (&code, row) in self.codes.iter().zip(0_u8..=u8::MAX) {
             if is_exception(code) {
                 groups.push(row);
-                push(&mut fields, code, choice.exception_width);
+                fields.push_wide(code, choice.exception_width);
             }
         }
         for &code in &self.codes {
             let field = if is_exception(code) { 0 } else { code.wrapping_sub(choice.common) };
-            push(&mut fields, field, choice.width);
+            fields.push_wide(field, choice.width);
         }
         groups.extend_from_slice(&fields.finish_aligned());
     }
@@ -176,16 +170,6 @@ impl Choice {
     fn or(self, other: Self, rows: u64) -> Self {
         let is_smaller = other.exceptions < 256 && other.len(rows) < self.len(rows);
         if is_smaller { other } else { self }
-    }
-}
-
-/// Appends a number of up to 64 bits.
-fn push(writer: &mut BitWriter, number: u64, width: u32) {
-    if width <= WIDE {
-        writer.push(number, width);
-    } else {
-        writer.push(number & mask(LOW), LOW);
-        writer.push(number >> LOW, width - LOW);
     }
 }
 

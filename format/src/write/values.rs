@@ -56,12 +56,7 @@ impl ColumnWriter {
         if !merge.allows(value_type) {
             return refuse("values of this type are not merged in this way");
         }
-        let is_unit = match value_type {
-            ValueType::Bytes => unit == 1,
-            ValueType::I64 => unit >= 1 && i64::try_from(unit).is_ok(),
-            ValueType::U64 => unit >= 1,
-        };
-        if !is_unit {
+        if !value_type.allows_unit(unit) {
             return refuse("the unit is 0, or no value of the type");
         }
         Ok(Self {

@@ -256,6 +256,16 @@ pub enum OwnedValue {
     Bytes(Vec<u8>),
 }
 
+impl From<Value<'_>> for OwnedValue {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::I64(number) => Self::I64(number),
+            Value::U64(number) => Self::U64(number),
+            Value::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
+        }
+    }
+}
+
 impl OwnedValue {
     /// Borrows the value.
     #[must_use]

@@ -104,6 +104,12 @@ impl<const N: usize> Records<N> {
         Self { start, count, ends, words: Words::new(ends) }
     }
 
+    /// Returns the bits of each field.
+    pub(crate) fn widths(&self) -> [u32; N] {
+        let mut start = 0;
+        self.ends.map(|end| end - std::mem::replace(&mut start, end))
+    }
+
     fn stride(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0).into()
     }

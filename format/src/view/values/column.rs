@@ -87,7 +87,7 @@ impl<'a> SeriesColumn<'a> {
         let (Some(value_type), Some(merge)) = (value_type, merge) else {
             return Err(corrupt_at(Rule::ValueHeader, place));
         };
-        if !merge.allows(value_type) || !is_unit(unit, value_type) {
+        if !merge.allows(value_type) || !value_type.allows_unit(unit) {
             return Err(corrupt_at(Rule::ValueHeader, place));
         }
         let values = Numbers::open(bits, section, header_len + u64::from(name_len), id)?;
@@ -233,15 +233,6 @@ impl<'a> SeriesColumn<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns true for a unit that values of a type can be multiples of.
-fn is_unit(unit: u64, value_type: ValueType) -> bool {
-    match value_type {
-        ValueType::Bytes => unit == 1,
-        ValueType::I64 => unit >= 1 && i64::try_from(unit).is_ok(),
-        ValueType::U64 => unit >= 1,
     }
 }
 

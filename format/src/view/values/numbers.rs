@@ -16,10 +16,6 @@ const _: () = assert!(VALUE_GROUP == 256);
 
 /// Widest field of a number, in bits.
 const MAX_NUMBER_WIDTH: u32 = 64;
-/// Bits of a field from which on it is two.
-const WIDE: u32 = 48;
-/// Bits of the first of two fields.
-const LOW: u32 = 32;
 
 /// Largest widths of the fields of a GROUP record.
 const MAX_GROUP_WIDTHS: [u8; 8] = [MAX_CODE_WIDTH, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, 7, 8, 7, 1, MAX_OFFSET_WIDTH];
@@ -58,11 +54,6 @@ impl Group {
     pub fn number(&self, code: u64) -> Option<u64> {
         let code = if self.has_absent { code.checked_sub(1)? } else { code };
         Some(self.base.wrapping_add(code))
-    }
-
-    /// Returns true if all rows have the code `common`.
-    pub const fn is_constant(&self) -> bool {
-        self.width == 0 && self.exceptions == 0
     }
 
     /// Returns the bytes of the group.
@@ -123,7 +114,7 @@ impl<'a> Numbers<'a> {
         let [low, high, common, width, exceptions, exception_width, has_absent, start] = record?;
         let rows = self.count.saturating_sub(group.saturating_mul(VALUE_GROUP)).min(VALUE_GROUP);
         let found = Group {
-            base: low | high << LOW,
+            base: low | high << 32,
             common,
             width: low32(width),
             exceptions: low32(exceptions),
@@ -150,13 +141,11 @@ impl<'a> Numbers<'a> {
         }
         let (place, row) = (number / VALUE_GROUP, number % VALUE_GROUP);
         let group = self.group(place)?;
-        let fields = (self.groups_start + group.start + u64::from(group.exceptions)) * 8;
         if let Some(exception) = self.exception(&group, row)? {
-            let bit = fields + u64::from(exception) * u64::from(group.exception_width);
-            return Ok(group.number(self.wide(bit, group.exception_width)?));
+            let code = self.bits.get_wide(self.exception_bit(&group, exception), group.exception_width)?;
+            return Ok(group.number(code));
         }
-        let rows = fields + u64::from(group.exceptions) * u64::from(group.exception_width);
-        let field = self.wide(rows + u64::from(row) * u64::from(group.width), group.width)?;
+        let field = self.row_field(&group, row)?;
         let code = group.common.checked_add(field);
         let code = code.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.column, number)))?;
         Ok(group.number(code))
@@ -182,13 +171,37 @@ impl<'a> Numbers<'a> {
         self.bits.get((self.groups_start + group.start + u64::from(exception)) * 8, 8).map(low32)
     }
 
-    /// Returns a field of up to 64 bits.
+    /// Returns the bit at which the field of an exception starts.
     #[inline]
-    pub fn wide(&self, bit: u64, width: u32) -> Result<u64> {
-        if width <= WIDE {
-            return self.bits.get(bit, width);
+    fn exception_bit(&self, group: &Group, exception: u32) -> u64 {
+        let first = (self.groups_start + group.start + u64::from(group.exceptions)) * 8;
+        first + u64::from(exception) * u64::from(group.exception_width)
+    }
+
+    /// Returns the bit at which the field of a row starts.
+    #[inline]
+    pub fn row_bit(&self, group: &Group, row: u32) -> u64 {
+        // Rows follow the exceptions.
+        self.exception_bit(group, group.exceptions) + u64::from(row) * u64::from(group.width)
+    }
+
+    /// Returns the field of a row.
+    #[inline]
+    pub fn row_field(&self, group: &Group, row: u32) -> Result<u64> {
+        self.bits.get_wide(self.row_bit(group, row), group.width)
+    }
+
+    /// Decodes the codes of a group; a single one if all rows have it.
+    ///
+    /// # Errors
+    /// As [`Numbers::codes`].
+    pub fn distinct_codes<'o>(&self, number: u32, group: &Group, out: &'o mut [u64; GROUP_LEN]) -> Result<&'o [u64]> {
+        if group.width > 0 || group.exceptions > 0 {
+            return self.codes(number, group, out);
         }
-        Ok(self.bits.get(bit, LOW)? | self.bits.get(bit + u64::from(LOW), width - LOW)? << LOW)
+        let [first, ..] = out;
+        *first = group.common;
+        Ok(std::slice::from_ref(first))
     }
 
     /// Decodes the codes of a group, and returns as many as it has rows.
@@ -197,27 +210,26 @@ impl<'a> Numbers<'a> {
     /// `Corrupt` if a byte that was read is damaged, and for exceptions that are no rows or not in order.
     pub fn codes<'o>(&self, number: u32, group: &Group, out: &'o mut [u64; GROUP_LEN]) -> Result<&'o [u64]> {
         let out = out.get_mut(..index(group.rows)).unwrap_or_default();
-        let fields = (self.groups_start + group.start + u64::from(group.exceptions)) * 8;
-        let rows = fields + u64::from(group.exceptions) * u64::from(group.exception_width);
-        if group.width <= LOW {
+        if group.width <= u32::BITS {
             let mut narrow = [0; GROUP_LEN];
             let narrow = narrow.get_mut(..out.len()).unwrap_or_default();
-            self.bits.unpack(Run { start: rows, stride: group.width, width: group.width, base: 0 }, narrow)?;
+            let start = self.row_bit(group, 0);
+            self.bits.unpack(Run { start, stride: group.width, width: group.width, base: 0 }, narrow)?;
             out.iter_mut().zip(narrow).for_each(|(code, &mut field)| *code = field.into());
         } else {
-            for (code, row) in out.iter_mut().zip(0_u64..) {
-                *code = self.wide(rows + row * u64::from(group.width), group.width)?;
+            for (code, row) in out.iter_mut().zip(0..) {
+                *code = self.row_field(group, row)?;
             }
         }
         // The first row behind the last exception.
         let mut next = 0;
         for exception in 0..group.exceptions {
             let row = index(self.exception_row(group, exception)?);
-            let bit = fields + u64::from(exception) * u64::from(group.exception_width);
             self.add_common(number, group, next, out.get_mut(next..row))?;
             let place = out.get_mut(row).filter(|_| row >= next);
             let out_of_order = || corrupt_at(Rule::ValueGroups, Place::ValueGroup(self.column, number));
-            *place.ok_or_else(out_of_order)? = self.wide(bit, group.exception_width)?;
+            let bit = self.exception_bit(group, exception);
+            *place.ok_or_else(out_of_order)? = self.bits.get_wide(bit, group.exception_width)?;
             next = row + 1;
         }
         self.add_common(number, group, next, out.get_mut(next..))?;
