@@ -60,7 +60,7 @@ fn tally<'b>(query: &Query<'b>, block: usize, matchers: &[Matcher]) -> Result<Ca
     let Some(opened) = blocks.set.blocks().get(block) else { return Ok(counted) };
     let limits = query.limits();
     let found = opened.open().search(limits, |searcher| {
-        let (view, tally) = (opened.open().view(), searcher.tally(matchers)?);
+        let (view, tally) = (opened.open().view(), query.start().timed(searcher).tally(matchers)?);
         let text = view.text()?;
         let name = |key: KeyId| text.symbol(view.key_symbol(key)?);
         for key in tally.keys() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+use chronoxide_format::column::{ColumnMerge, FIRST_TIME, LAST_TIME, Value, ValueType};
 use chronoxide_format::view::SeriesColumn;
 use chronoxide_reader::SeriesRef;
 use chronoxide_select::Occurrence;
@@ -64,6 +64,14 @@ impl fmt::Debug for Column<'_> {
 }
 
 impl Blocks {
+    /// Name of the column of first times of series, in nanoseconds since 1970: [`ValueType::I64`], merged by
+    /// [`ColumnMerge::Min`].
+    pub const FIRST_TIME: &str = FIRST_TIME;
+
+    /// Name of the column of last times of series, in nanoseconds since 1970: [`ValueType::I64`], merged by
+    /// [`ColumnMerge::Max`].
+    pub const LAST_TIME: &str = LAST_TIME;
+
     /// Returns the columns that blocks have, in the order of their names.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::vec;
 
 use chronoxide_reader::{FindError, SeriesRef};
-use chronoxide_select::{Limits, Matcher, Occurrence, Pages, Searcher};
+use chronoxide_select::{Limits, Matcher, Occurrence, Pages, Searcher, SetQuery};
 use foldhash::quality::RandomState;
 
 use crate::{Blocks, Error, Label, Query, Selector};
@@ -15,6 +15,7 @@ use crate::{Blocks, Error, Label, Query, Selector};
 pub(crate) struct Distinct<'b> {
     blocks: &'b Blocks,
     selectors: Vec<Selector>,
+    query: SetQuery<'b>,
     limits: Limits<'b>,
     /// Positions of the blocks that are not yet begun.
     left: vec::IntoIter<usize>,
@@ -40,12 +41,13 @@ struct Current<'b> {
 }
 
 impl<'b> Distinct<'b> {
-    pub(crate) fn new(query: &Query<'b>, selectors: &[Selector], limits: Limits<'b>, positions: Vec<usize>) -> Self {
+    pub(crate) fn new(query: &Query<'b>, selectors: &[Selector], limits: Limits<'b>, started: SetQuery<'b>) -> Self {
         Self {
             blocks: query.blocks,
             selectors: selectors.to_vec(),
+            query: started,
             limits,
-            left: positions.into_iter(),
+            left: started.positions().into_iter(),
             earlier: Vec::new(),
             current: None,
             found: 0,
@@ -89,7 +91,7 @@ impl<'b> Distinct<'b> {
 
     fn begin(&self, block: usize) -> Result<Option<Current<'b>>, Error> {
         let Some(opened) = self.blocks.set.blocks().get(block) else { return Ok(None) };
-        let searcher = opened.open().searcher(self.limits.without_max_series())?;
+        let searcher = self.query.timed(&opened.open().searcher(self.limits.without_max_series())?);
         let alternatives: Vec<&[Matcher]> = self.selectors.iter().map(Selector::matchers).collect();
         let pages = searcher.pages(alternatives).map_err(|error| self.blocks.locate(block, error))?;
         Ok(Some(Current { block, searcher, pages, page: Vec::new().into_iter(), run: 0..0, given: 0 }))
@@ -131,8 +133,7 @@ impl<'b> Distinct<'b> {
         self.labels.extend(labels.iter().map(|label| (label.name, label.value)));
         // Blocks that follow each other in time have most of their series in common.
         for &block in self.earlier.iter().rev() {
-            let Some(opened) = self.blocks.set.blocks().get(block) else { continue };
-            match opened.open().has(&self.labels) {
+            match self.query.has(block, &self.labels) {
                 Ok(false) => {}
                 Ok(true) => return Ok(true),
                 Err(error) if matches!(error.source, FindError::Block(_)) => return Err((error.into(), block)),

@@ -59,9 +59,31 @@ impl<'b> Query<'b> {
         Ok(self)
     }
 
-    /// Leaves out blocks without data from `start` to before `end`, in nanoseconds since 1970, and the ids that series
-    /// have in these blocks. Blocks do not know the times of single series. A block whose time range is unknown is
-    /// asked.
+    /// Leaves out series without data from `start` to before `end`, in nanoseconds since 1970: those whose first and last
+    /// time in a block, the columns [`Blocks::FIRST_TIME`] and [`Blocks::LAST_TIME`], do not meet the range. Of a block
+    /// without these columns, which [`Query::untimed_blocks`] counts, all series are there if the block has data in the
+    /// range, or if its time range is unknown. Several blocks that have a series each know when it had data there: a
+    /// gap between them is known, one within a block is not.
+    ///
+    /// ```
+    /// use chronoxide::{BlockWriter, Blocks, ColumnMerge, ValueType};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("day.cx");
+    /// let mut writer = BlockWriter::new();
+    /// let first = writer.add_column(Blocks::FIRST_TIME, ValueType::I64, ColumnMerge::Min)?;
+    /// let last = writer.add_column(Blocks::LAST_TIME, ValueType::I64, ColumnMerge::Max)?;
+    /// for (pod, from, to) in [("web-1", 0_i64, 50_i64), ("web-2", 40, 90)] {
+    ///     let series = writer.insert([("__name__", "up"), ("pod", pod)])?;
+    ///     writer.set(first, series, from)?;
+    ///     writer.set(last, series, to)?;
+    /// }
+    /// writer.finish(&path)?;
+    ///
+    /// let blocks = Blocks::open(&path)?;
+    /// assert_eq!(blocks.query("up")?.between(60, 100).label_values("pod")?, ["web-2"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn between(self, start: i64, end: i64) -> Self {
         Self { time: Some((start, end)), ..self }
@@ -237,7 +259,7 @@ impl<'b> Query<'b> {
     /// As [`Query::series`]. Errors of selecting come as the rows are read.
     pub fn distinct_series(&self) -> Result<SeriesRows<'b>, Error> {
         let limits = self.limits();
-        let distinct = Distinct::new(self, &self.selectors, limits, self.within(limits).positions());
+        let distinct = Distinct::new(self, &self.selectors, limits, self.within(limits));
         Ok(SeriesRows::new(self.blocks, Source::Distinct(Box::new(distinct))).within(limits, self.damaged.clone()))
     }
 
@@ -255,15 +277,24 @@ impl<'b> Query<'b> {
             return Ok(false);
         }
         // Blocks that follow each other in time have most of their series in common.
-        for position in self.within(limits).positions().into_iter().rev() {
-            let Some(block) = self.blocks.set.blocks().get(position) else { continue };
-            match block.open().has(&labels).map_err(Error::from) {
+        let query = self.within(limits);
+        for position in query.positions().into_iter().rev() {
+            match query.has(position, &labels).map_err(Error::from) {
                 Ok(false) => {}
                 Ok(true) => return Ok(true),
                 Err(error) => self.leave_out(error)?,
             }
         }
         Ok(false)
+    }
+
+    /// Returns the number of blocks whose series may be in results although they had no data in the [time
+    /// range](Query::between): the block does not know their times, and has data outside of the range.
+    ///
+    /// # Errors
+    /// As [`Query::series`].
+    pub fn untimed_blocks(&self) -> Result<u64, Error> {
+        self.accepted(self.start().untimed()?)
     }
 
     /// Returns the blocks that are asked.

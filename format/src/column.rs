@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+/// Column of the first time of each series, in nanoseconds since 1970 (REGISTRY.md).
+pub const FIRST_TIME: &str = "chronoxide.first_time";
+
+/// Column of the last time of each series, in nanoseconds since 1970 (REGISTRY.md).
+pub const LAST_TIME: &str = "chronoxide.last_time";
+
 /// Declares an enum of numbers of the format, with a word for each.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $code:literal $word:literal)* }) => {

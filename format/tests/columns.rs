@@ -1,11 +1,12 @@
 //! Series columns of blocks, against plain lists of their values.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use chronoxide_format::checksum::ChunkProofs;
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::{RowForm, SectionKind};
-use chronoxide_format::view::{BlockView, Frame};
+use chronoxide_format::view::{BlockView, Frame, SeriesColumn};
 use chronoxide_format::write::{BlockMeta, BuildError, ColumnWriter, PackedColumn, SectionBytes};
 use chronoxide_format::{Error, Rule, SeriesRef};
 use chronoxide_testkit::columns::{OwnedValue, column, random_columns};
@@ -26,6 +27,43 @@ fn series(count: usize) -> BTreeSet<Labelset> {
 fn block(count: usize, columns: Vec<PackedColumn>) -> Result<Vec<u8>, BuildError> {
     let meta = BlockMeta { columns, ..BlockMeta::default() };
     build(&series(count), &Plan::default(), RowForm::BitPacked, &meta)
+}
+
+/// Finds the numbers of some ranges: from one value to another, beside them, and beyond all.
+fn compare_ranges(
+    column: &SeriesColumn<'_>,
+    series: Range<usize>,
+    model: &Model,
+    random: &mut Random,
+) -> Result<(), TestCaseError> {
+    let number = |value: &Option<OwnedValue>| match value {
+        Some(OwnedValue::I64(number)) => Some(i128::from(*number)),
+        Some(OwnedValue::U64(number)) => Some(i128::from(*number)),
+        Some(OwnedValue::Bytes(_)) | None => None,
+    };
+    for _ in 0..4 {
+        let [low, high] =
+            [0; 2].map(|_| match (model.get(random.below(model.len() + 1)).and_then(number), random.below(8)) {
+                (_, 0) => [i128::MIN, i128::MAX, -1, 0][random.below(4)],
+                (value, _) => value.unwrap_or_default() + random.below(3) as i128 - 1,
+            });
+        let (values, has_absent) = (low.min(high)..=low.max(high), random.percent(50));
+        let is_wanted = |place: usize| match &model[place] {
+            None => has_absent,
+            value => number(value).is_some_and(|number| values.contains(&number)),
+        };
+        let mut found = Vec::new();
+        let range = SeriesRef(series.start as u32)..SeriesRef(series.end as u32);
+        column
+            .ranges_within(range, &values, has_absent, |range| {
+                found.extend(range);
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+        let expected: Vec<u32> = series.clone().filter(|&place| is_wanted(place)).map(|place| place as u32).collect();
+        prop_assert_eq!(found, expected, "{:?} of {}", values, column.name());
+    }
+    Ok(())
 }
 
 /// Checks each way to read a column.
@@ -56,6 +94,7 @@ fn compare(view: &BlockView<'_>, name: &str, model: &Model, random: &mut Random)
         let end = end.min(model.len());
         let expected = (start as u32..).zip(model.get(start..end).unwrap_or_default().iter().cloned());
         prop_assert_eq!(found, expected.collect::<Vec<_>>(), "{} to {} of {}", start, end, name);
+        compare_ranges(&column, start..end, model, random)?;
     }
     Ok(())
 }

@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError, Selection, Selector};
 use chronoxide_select_model::select;
-use chronoxide_select_model::{check_answers, random_matchers};
+use chronoxide_select_model::{check_answers, check_answers_within, random_matchers};
+use chronoxide_testkit::columns::column;
 use chronoxide_testkit::fuzzing::sound::series_in_order;
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
@@ -29,11 +31,16 @@ const SELECTORS: usize = 12;
 
 /// Returns the generator after it made series and their block, with any plan and form of rows.
 fn random_block(seed: u64) -> (Random, BTreeSet<Labelset>, Vec<u8>) {
+    random_block_with(seed, &BlockMeta::default())
+}
+
+/// Like [`random_block`], with these contents beside the labels.
+fn random_block_with(seed: u64, meta: &BlockMeta) -> (Random, BTreeSet<Labelset>, Vec<u8>) {
     let mut random = Random::new(seed);
     let series = random_series(1 + random.below(300), &mut random);
     let plan = if seed.is_multiple_of(4) { Plan::default() } else { random_plan(&series, &mut random) };
     let form = if seed.is_multiple_of(3) { RowForm::FixedWidth } else { RowForm::BitPacked };
-    let block = build(&series, &plan, form, &BlockMeta::default()).expect("the plan is valid");
+    let block = build(&series, &plan, form, meta).expect("the plan is valid");
     (random, series, block)
 }
 
@@ -47,6 +54,62 @@ fn random_selectors_agree_with_the_filter_on_random_plans() {
             let matchers = random_matchers(&series, &mut random);
             let result = std::panic::catch_unwind(|| check_answers(&view, &series, &matchers));
             assert!(result.is_ok(), "seed {seed}");
+        }
+    });
+}
+
+/// First and last time of a series in units, if they are known.
+type Times = [Option<i64>; 2];
+
+/// Times of series: most have those of all, some come later or end earlier, and of some no time is known.
+fn random_times(count: usize, random: &mut Random) -> Vec<Times> {
+    let churn = [0, 3, 30, 90][random.below(4)];
+    let one = |_| {
+        let [a, b] = [0; 2].map(|_| random.below(400) as i64 - 200);
+        let times = if random.percent(churn) { [a.min(b), a.max(b)] } else { [-200, 200] };
+        times.map(|time| (!random.percent(churn / 6)).then_some(time))
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn series_of_a_time_range_are_those_whose_times_meet_it() {
+    seeds().into_par_iter().for_each(|seed| {
+        let (mut random, _, block) = random_block(seed);
+        let series = series_in_order(&BlockView::open(&block).expect("sound"));
+        let mut times = random_times(series.len(), &mut random);
+        let unit = [1, 60_000_000_000][random.below(2)];
+        let mut columns = Vec::new();
+        for (place, name) in ["chronoxide.first_time", "chronoxide.last_time"].into_iter().enumerate() {
+            if random.percent(90) {
+                let merge = [ColumnMerge::Min, ColumnMerge::Max][place];
+                let value = |times: &Times| times[place].map(|time| Value::I64(time * unit));
+                let values: Vec<_> = times.iter().map(value).collect();
+                columns.push(column(name, (ValueType::I64, merge, unit as u64), &values));
+            } else {
+                times.iter_mut().for_each(|times| times[place] = None);
+            }
+        }
+        // The range of the block, if it is known, holds all times that are known.
+        let time = random.percent(70).then_some(TimeRange { start: -250 * unit, end: 250 * unit });
+        let is_timed = !columns.is_empty();
+        let (_, _, block) = random_block_with(seed, &BlockMeta { columns, time, ..BlockMeta::default() });
+        let view = BlockView::open(&block).expect("sound");
+        for _ in 0..SELECTORS {
+            let matchers = if random.percent(20) { Vec::new() } else { random_matchers(&series, &mut random) };
+            let [a, b] = [0; 2].map(|_| random.below(620) as i64 - 310);
+            let range = TimeRange { start: a.min(b) * unit + random.below(2) as i64, end: a.max(b) * unit };
+            let meets = |[first, last]: &Times| {
+                first.is_none_or(|first| first * unit < range.end) && last.is_none_or(|last| last * unit >= range.start)
+            };
+            let has_all = time.is_some_and(|time| range.start <= time.start && time.end <= range.end);
+            let is_in_time: Vec<bool> = times.iter().map(|times| has_all || !is_timed || meets(times)).collect();
+            let check = || check_answers_within(&view, &series, &matchers, Some((range, &is_in_time)));
+            assert!(std::panic::catch_unwind(check).is_ok(), "seed {seed}");
+            let index = Index::new(&view).expect("sound");
+            let searcher = Searcher::new(&view, &index);
+            assert_eq!(searcher.is_untimed(), Ok(false));
+            assert_eq!(searcher.within(range).is_untimed(), Ok(!is_timed && !has_all));
         }
     });
 }

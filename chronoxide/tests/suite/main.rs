@@ -20,6 +20,7 @@ mod owned;
 mod remote;
 mod selection;
 mod sorted;
+mod times;
 
 type TestResult = Result<(), Box<dyn StdError>>;
 /// Labels of a series, by name.

@@ -11,10 +11,12 @@
 use std::hint::black_box;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::view::{BlockView, Paths};
+use chronoxide_format::column::{ColumnMerge, FIRST_TIME, LAST_TIME, Value, ValueType};
+use chronoxide_format::view::{BlockView, Paths, TimeRange};
+use chronoxide_format::write::{BlockMeta, ColumnWriter, SeriesValues};
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
-use chronoxide_labels::Layout;
+use chronoxide_labels::{KeysetStore, LabelSets, Layout};
 use chronoxide_select::{Index, Labels, Matcher, Searcher, Selector};
 use chronoxide_workload::{Options, Workload};
 use criterion::measurement::WallTime;
@@ -102,7 +104,66 @@ fn select(criterion: &mut Criterion) {
         group.bench_function("filter pod", |bencher| bencher.iter(|| filter(&view, pod)));
         group.finish();
         labels(criterion, &searcher, layout, series);
+        times(criterion, &view, layout, series);
     }
+}
+
+/// Minutes of a day, and of the life of a pod in [`times`].
+const DAY: i64 = 1440;
+const LIFE: i64 = 14;
+
+/// Time ranges of a day in which pods live for 14 minutes each: one that 1% of the series meet, and most of the day. The
+/// baseline `read all labels` reads the series of the day.
+fn times(criterion: &mut Criterion, view: &BlockView<'_>, layout: Layout, series: u64) {
+    const MINUTE: i64 = 60_000_000_000;
+    let column = |name, merge| {
+        let writer = ColumnWriter::with_unit(name, ValueType::I64, merge, MINUTE as u64).expect("a column");
+        SeriesValues::new(writer)
+    };
+    let mut first = column(FIRST_TIME, ColumnMerge::Min);
+    let mut last = column(LAST_TIME, ColumnMerge::Max);
+    let mut store = KeysetStore::new();
+    for resolved in view.series_iter() {
+        let text = view.text().expect("sound");
+        let labels: Vec<_> = text.labels(&resolved.expect("sound")).map(|label| label.expect("sound")).collect();
+        let pod = labels.iter().find(|label| label.name == "k8s.pod.name").map_or("", |label| label.value);
+        let hash = pod.bytes().fold(0_i64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+        let start = if pod.is_empty() { 0 } else { hash.rem_euclid(DAY - LIFE) };
+        let end = if pod.is_empty() { DAY } else { start + LIFE };
+        let pairs: Vec<(&str, &str)> = labels.iter().map(|label| (label.name, label.value)).collect();
+        let (number, _) = store.insert(&pairs).expect("within limits");
+        first.set(number.0, Value::I64(start * MINUTE)).expect("a time");
+        last.set(number.0, Value::I64(end * MINUTE)).expect("a time");
+    }
+    let time = Some(TimeRange { start: 0, end: (DAY + 1) * MINUTE });
+    let meta = BlockMeta { time, ..BlockMeta::default() };
+    let bytes = store.seal_with(layout, &meta, &[first, last]).expect("within limits").block;
+    let view = BlockView::open(&bytes).expect("sound");
+    let index = Index::new(&view).expect("sound");
+    let searcher = Searcher::new(&view, &index);
+    let mut group = criterion.benchmark_group(format!("times/{}/{}", series, layout.name()));
+    group.sample_size(20);
+    let minutes = |from: i64, to: i64| searcher.within(TimeRange { start: from * MINUTE, end: to * MINUTE });
+    let part = minutes(700, 701);
+    let found = part.count(&[]).expect("sound");
+    assert!(found * 25 < series && found * 500 > series, "{found} of {series}");
+    for (name, searcher) in [("1% of a day", part), ("a day but a minute", minutes(1, DAY)), ("any time", searcher)] {
+        group.bench_function(format!("select in {name}"), |bencher| {
+            bencher.iter(|| searcher.select(&[]).expect("sound").count());
+        });
+        group.bench_function(format!("values of pod in {name}"), |bencher| {
+            bencher.iter(|| searcher.label_values("k8s.pod.name", &[], None).expect("sound").len());
+        });
+    }
+    group.bench_function("read all labels", |bencher| {
+        let all = SeriesRef(0)..SeriesRef(u32::try_from(series).expect("few"));
+        let mut resolver = view.resolver();
+        bencher.iter(|| {
+            let labels = |series: u32| resolver.labels(SeriesRef(series)).expect("sound").map_or(0, <[_]>::len);
+            (all.start.0..all.end.0).map(labels).sum::<usize>()
+        });
+    });
+    group.finish();
 }
 
 /// Values, groups, projections and fingerprints.

@@ -92,8 +92,8 @@ impl<'a> SetQuery<'a> {
         Self { limits, ..self }
     }
 
-    /// Leaves out blocks without data from `start` (ns since 1970) to before `end`. A block whose time range is unknown
-    /// is queried.
+    /// Leaves out blocks and series without data from `start` (ns since 1970) to before `end`: see [`Searcher::within`].
+    /// A block whose time range is unknown is queried.
     #[must_use]
     pub fn within(self, start: i64, end: i64) -> Self {
         Self { time: Some(TimeRange { start, end }), ..self }
@@ -114,6 +114,25 @@ impl<'a> SetQuery<'a> {
         self.blocks().into_iter().map(|(position, _)| position).collect()
     }
 
+    /// Returns a searcher of the time range.
+    #[must_use]
+    pub fn timed<'s, 'd>(&self, searcher: &Searcher<'s, 'd>) -> Searcher<'s, 'd> {
+        match self.time {
+            Some(range) => searcher.within(range),
+            None => *searcher,
+        }
+    }
+
+    /// Returns the number of blocks of the time range that do not know when their series had data, and have data
+    /// outside of it: all their series are selected.
+    ///
+    /// # Errors
+    /// Errors of the [`Limits`].
+    pub fn untimed(&self) -> Result<Partial<u64>, SelectError> {
+        let Partial { found, failed } = self.each_block(|searcher| searcher.is_untimed())?;
+        Ok(Partial { found: found.iter().map(|(_, is_untimed)| u64::from(*is_untimed)).sum(), failed })
+    }
+
     /// Queries each block on all threads. Returns results in the order of blocks, and the errors of damaged blocks.
     fn each_block<T: Send>(
         &self,
@@ -121,7 +140,7 @@ impl<'a> SetQuery<'a> {
     ) -> Result<Partial<Vec<(usize, T)>>, SelectError> {
         let ask = |(position, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
             self.limits.check()?;
-            match block.open().search(self.limits.without_max_series(), &query) {
+            match block.open().search(self.limits.without_max_series(), |searcher| query(&self.timed(searcher))) {
                 Ok(found) => Ok(Ok((position, found))),
                 Err(error) => damage(error).map(Err),
             }
@@ -256,6 +275,19 @@ impl<'a> SetQuery<'a> {
             check_text(alternatives.iter().map(values).collect::<Result<Vec<_>, _>>()?.concat())
         };
         Ok(self.each_block(each)?.united(limit))
+    }
+
+    /// Returns true if the block at a position has a series with exactly these labels, and with data in the time range:
+    /// see [`IndexedBlock::has`](crate::IndexedBlock::has). The limits are not checked.
+    ///
+    /// # Errors
+    /// As [`IndexedBlock::has`](crate::IndexedBlock::has).
+    pub fn has<N: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        block: usize,
+        labels: &[(N, V)],
+    ) -> Result<bool, FileError<FindError>> {
+        self.set.blocks().get(block).map_or(Ok(false), |block| block.open().has(labels, self.time))
     }
 
     /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each, as

@@ -161,7 +161,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
 
     /// Returns the rows of an inner table whose code is in a set, or `None` if there are none.
     fn find_rows(&self, below: &RowSet, number: u32, column: &IndexedColumn) -> Result<Option<RowSet>, SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { view, index, limits, .. } = *self.searcher;
         if !below.meets(column.codes) {
             return Ok(None);
         }
@@ -222,7 +222,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         first_rows: Option<u32>,
         each: &mut impl FnMut(Selected<'data, 'a>) -> Result<ControlFlow<()>, SelectError>,
     ) -> Result<ControlFlow<()>, SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { view, index, limits, .. } = *self.searcher;
         if self.filters.is_empty() {
             // The rows before the first one, if there are any, have no refs that are asked for.
             return each(Selected::Keyset(number));
@@ -248,7 +248,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
 
     /// Returns those of some rows of a keyset that pass all filters, or `None` if there are none.
     fn filtered(&mut self, number: u32, rows: Range<u32>) -> Result<Option<SelectedRows<'data, 'a>>, SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { view, index, limits, .. } = *self.searcher;
         // Most keysets that come here have no selected rows: their table is enough.
         let Some(table) = view.table(index.keyset_table(number))? else { return Ok(None) };
         let mut rows = Ranges::from_range(rows.start..rows.end.min(table.row_count()));

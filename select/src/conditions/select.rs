@@ -56,15 +56,26 @@ impl<'a, 'data> Searcher<'a, 'data> {
 
     fn select_by(&self, conditions: Option<Vec<Condition>>) -> Result<Selection, SelectError> {
         let Some(conditions) = conditions else { return Ok(Selection::default()) };
-        if let Some(found) = self.refs_by_postings(&conditions) {
+        if self.times()?.is_none() {
+            return Ok(Selection::from_ranges(self.refs(&conditions)?));
+        }
+        let (found, _) =
+            self.in_time(self.with_limits(self.limits.without_max_series()).refs(&conditions)?, usize::MAX)?;
+        self.limits.check_series(found.count().into())?;
+        Ok(Selection::from_ranges(found))
+    }
+
+    /// Returns the refs of the series that satisfy conditions, at any time.
+    fn refs(&self, conditions: &[Condition]) -> Result<Ranges, SelectError> {
+        if let Some(found) = self.refs_by_postings(conditions) {
             self.limits.check_series(found.count().into())?;
             let bytes = size_of_val(found.as_slice()) as u64;
             self.limits.reserve(0, bytes, bytes)?;
-            return Ok(Selection::from_ranges(found));
+            return Ok(found);
         }
         let mut refs = Collector::new(0, usize::MAX, self.limits);
         let mut count = 0;
-        self.for_each_keyset(&conditions, |selected| {
+        self.for_each_keyset(conditions, |selected| {
             // Counted before they are listed: a list can stand for many series.
             if self.limits.has_max_series() {
                 count += selected.count(self.index, &self.limits)?;
@@ -72,7 +83,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
             }
             selected.collect_refs(self.index, &mut refs, &self.limits)
         })?;
-        Ok(Selection::from_ranges(refs.into_refs()))
+        Ok(refs.into_refs())
     }
 
     /// Returns the refs from `from` on of the series that satisfy conditions, in at most `max_ranges` ranges, and the
@@ -84,6 +95,18 @@ impl<'a, 'data> Searcher<'a, 'data> {
         max_ranges: usize,
     ) -> Result<(Ranges, Option<SeriesRef>), SelectError> {
         self.limits.check()?;
+        let (refs, next) = self.refs_from_at_any_time(conditions, from, max_ranges)?;
+        let searcher = self.with_limits(self.limits.with_max_memory(u64::MAX));
+        let (refs, earlier) = searcher.in_time(refs, max_ranges)?;
+        Ok((refs, earlier.or(next)))
+    }
+
+    fn refs_from_at_any_time(
+        &self,
+        conditions: &[Condition],
+        from: SeriesRef,
+        max_ranges: usize,
+    ) -> Result<(Ranges, Option<SeriesRef>), SelectError> {
         // A page has its own bound, whatever the limit of a selection is.
         let mut refs = Collector::new(from.0, max_ranges, self.limits.with_max_memory(u64::MAX));
         if let Some(found) = self.refs_by_postings(conditions) {
@@ -108,6 +131,13 @@ impl<'a, 'data> Searcher<'a, 'data> {
     pub fn count(&self, matchers: &[Matcher]) -> Result<u64, SelectError> {
         let mut count = 0;
         self.limits.check()?;
+        if self.times()?.is_some() {
+            self.for_each_page(matchers, |page| {
+                count += u64::from(page.count());
+                Ok(())
+            })?;
+            return Ok(count);
+        }
         let Some(conditions) = conditions(self.view, matchers, &self.limits)? else { return Ok(0) };
         if let Some(found) = self.refs_by_postings(&conditions) {
             return Ok(found.count().into());
@@ -119,8 +149,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
         Ok(count)
     }
 
-    /// Calls `each` with the selected rows of each keyset that has some, in order. A part may have no series: lists may
-    /// lack selected members.
+    /// Calls `each` with the selected rows of each keyset that has some, in order, whatever the times of series are. A
+    /// part may have no series: lists may lack selected members.
     pub(crate) fn for_each_part(
         &self,
         matchers: &[Matcher],

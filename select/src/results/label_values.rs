@@ -10,7 +10,7 @@ use crate::conditions::condition::Dictionary;
 use crate::conditions::selected::SelectedRows;
 use crate::results::tally::rows_of;
 use crate::rows::scan::each_code;
-use crate::{Matcher, Ranges, Searcher, SelectError};
+use crate::{CodeCounts, ColumnReader, Matcher, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
     /// Returns the values that a label has in selected series, in order, at most `limit` of them. Costs as much as
@@ -44,6 +44,11 @@ impl<'data> Searcher<'_, 'data> {
         let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
         let range = dictionary.with_prefix(prefix.as_ref())?;
         let limit = limit.unwrap_or(usize::MAX);
+        if self.times()?.is_some() {
+            let counted = self.count_values(matchers, key)?;
+            let codes = range.filter(|&code| counted.counts().get(code as usize).is_some_and(|&count| count > 0));
+            return codes.take(limit).map(|code| dictionary.value(code)).collect();
+        }
         if matchers.is_empty() {
             // Each value is one of a series.
             return range.take(limit).map(|code| dictionary.value(code)).collect();
@@ -53,6 +58,19 @@ impl<'data> Searcher<'_, 'data> {
         let present = presence.into_codes()?;
         let codes = range.filter(|&code| present.get(code as usize).is_some_and(|present| *present));
         codes.take(limit).map(|code| dictionary.value(code)).collect()
+    }
+}
+
+impl Searcher<'_, '_> {
+    /// Counts the selected series by the values of a key, series by series.
+    fn count_values(&self, matchers: &[Matcher], key: KeyId) -> Result<CodeCounts, SelectError> {
+        let mut counts = [CodeCounts::new(self.view.cardinality(key)?.unwrap_or(0))];
+        let mut reader = ColumnReader::default();
+        self.for_each_page(matchers, |page| {
+            page.ranges().try_for_each(|range| reader.count(self, range, &[key], &mut counts))
+        })?;
+        let [counts] = counts;
+        Ok(counts)
     }
 }
 
@@ -69,7 +87,7 @@ struct Presence<'s, 'a, 'data> {
 impl<'a, 'data> Presence<'_, 'a, 'data> {
     /// Adds the rows that the selected series of a keyset lead to.
     fn add_part(&mut self, part: &SelectedRows<'data, 'a>) -> Result<(), SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { view, index, limits, .. } = *self.searcher;
         let Some(indexed) = index.keyset_column(part.keyset.id(), self.key) else { return Ok(()) };
         let table = part.keyset.table();
         let column = table.column(indexed.number)?;
@@ -117,7 +135,7 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
 
     /// Passes all rows down to the dictionary. A table refers to earlier ones only.
     fn into_codes(mut self) -> Result<Vec<bool>, SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { view, index, limits, .. } = *self.searcher;
         while let Some((number, present)) = self.tables.pop_last() {
             if number == self.key.0 {
                 return Ok(present);

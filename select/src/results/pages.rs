@@ -73,7 +73,17 @@ impl Pages {
     /// # Errors
     /// As [`Searcher::select`]; the memory limit does not matter. The limit of series counts all pages.
     pub fn next_page(&mut self, searcher: &Searcher<'_, '_>) -> Result<Option<Selection>, SelectError> {
-        let Some(from) = self.next else { return Ok(None) };
+        while let Some(from) = self.next {
+            let refs = self.next_refs(searcher, from)?;
+            if !refs.is_empty() {
+                return Ok(Some(Selection::from_ranges(refs)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the next refs, which may be none before the end.
+    fn next_refs(&mut self, searcher: &Searcher<'_, '_>, from: SeriesRef) -> Result<Ranges, SelectError> {
         let mut all = Vec::new();
         // Alternatives are compared up to the end of the shortest part.
         let mut end = None;
@@ -96,7 +106,7 @@ impl Pages {
         }
         self.found += u64::from(refs.count());
         searcher.limits.check_series(self.found)?;
-        Ok((!refs.is_empty()).then(|| Selection::from_ranges(refs)))
+        Ok(refs)
     }
 
     /// Returns the next `count` series, or all that are left if these are fewer. Costs as much memory as their refs.
@@ -137,6 +147,20 @@ impl Searcher<'_, '_> {
             accepted.push(conditions);
         }
         Ok(Pages::new(accepted))
+    }
+
+    /// Calls `each` with the pages of the series that satisfy all matchers.
+    pub(crate) fn for_each_page(
+        &self,
+        matchers: &[Matcher],
+        mut each: impl FnMut(Selection) -> Result<(), SelectError>,
+    ) -> Result<(), SelectError> {
+        let searcher = self.with_limits(self.limits.without_max_series());
+        let mut pages = searcher.pages([matchers])?;
+        while let Some(page) = pages.next_page(&searcher)? {
+            each(page)?;
+        }
+        Ok(())
     }
 
     /// Prepares the series that have accepted values of some labels, in parts: see [`Searcher::select_codes`].

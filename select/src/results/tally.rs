@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use chronoxide_format::view::{BlockView, Domain};
-use chronoxide_format::{KeyId, TableId};
+use chronoxide_format::view::{BlockView, Domain, Keyset};
+use chronoxide_format::{KeyId, SeriesRef, TableId};
 use hashbrown::HashMap;
 
 use crate::conditions::selected::SelectedRows;
+use crate::results::project::for_each_keyset;
 use crate::rows::lists::Lists;
 use crate::rows::scan::each_code;
-use crate::{Matcher, Ranges, Searcher, SelectError};
+use crate::{CodeCounts, ColumnReader, Matcher, Ranges, Searcher, SelectError};
 
 /// The number of selected series of each keyset, key and value.
 ///
@@ -57,6 +58,9 @@ impl<'data> Searcher<'_, 'data> {
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
     pub fn tally(&self, matchers: &[Matcher]) -> Result<Tally, SelectError> {
+        if self.times()?.is_some() {
+            return self.tally_series(matchers);
+        }
         let mut tally = Tally::default();
         let mut counts = Counts { searcher: self, tables: BTreeMap::new() };
         self.for_each_part(matchers, |part| {
@@ -67,6 +71,36 @@ impl<'data> Searcher<'_, 'data> {
             Ok(())
         })?;
         tally.keys = counts.into_keys()?;
+        Ok(tally)
+    }
+
+    /// Counts as [`Searcher::tally`], series by series.
+    fn tally_series(&self, matchers: &[Matcher]) -> Result<Tally, SelectError> {
+        let mut tally = Tally::default();
+        let (mut known, mut reader) = (BTreeMap::new(), ColumnReader::default());
+        self.for_each_page(matchers, |page| {
+            for_each_keyset(self, &page, |keyset, places| {
+                match tally.keysets.last_mut().filter(|(number, _)| *number == keyset.id()) {
+                    Some((_, count)) => *count += u64::from(places.count()),
+                    None => tally.keysets.push((keyset.id(), places.count().into())),
+                }
+                let keys = keyset.keys()?.collect::<Result<Vec<_>, _>>()?;
+                let counts = keys.iter().map(|key| match known.remove(&key.0) {
+                    Some(counts) => Ok(counts),
+                    None => Ok(CodeCounts::new(self.view.cardinality(*key)?.unwrap_or(0))),
+                });
+                let mut counts = counts.collect::<Result<Vec<_>, SelectError>>()?;
+                let first = keyset.first().0;
+                for places in places.as_slice() {
+                    let series =
+                        SeriesRef(first.saturating_add(places.start))..SeriesRef(first.saturating_add(places.end));
+                    reader.count(self, series, &keys, &mut counts)?;
+                }
+                known.extend(keys.iter().map(|key| key.0).zip(counts));
+                Ok(())
+            })
+        })?;
+        tally.keys = known.into_iter().map(|(key, counts)| (key, counts.into_counts())).collect();
         Ok(tally)
     }
 
@@ -93,21 +127,27 @@ impl<'data> Searcher<'_, 'data> {
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
     pub fn label_names(&self, matchers: &[Matcher]) -> Result<Vec<&'data [u8]>, SelectError> {
-        if matchers.is_empty() {
+        if self.times()?.is_none() && matchers.is_empty() {
             // Each label is one of a series.
             return Ok(self.view.label_names().collect::<Result<_, _>>()?);
         }
         let mut keys = vec![false; self.view.key_count() as usize];
-        self.for_each_part(matchers, |part| {
-            if part.count(&self.limits)? > 0 {
-                for key in part.keyset.keys()? {
-                    if let Some(seen) = keys.get_mut(key?.0 as usize) {
-                        *seen = true;
-                    }
+        let mut add = |keyset: &Keyset<'_, '_>| {
+            for key in keyset.keys()? {
+                if let Some(seen) = keys.get_mut(key?.0 as usize) {
+                    *seen = true;
                 }
             }
             Ok(())
-        })?;
+        };
+        if self.times()?.is_some() {
+            self.for_each_page(matchers, |page| for_each_keyset(self, &page, |keyset, _| add(keyset)))?;
+        } else {
+            self.for_each_part(
+                matchers,
+                |part| if part.count(&self.limits)? > 0 { add(&part.keyset) } else { Ok(()) },
+            )?;
+        }
         let seen = (0..).zip(keys).filter(|(_, seen)| *seen);
         seen.map(|(key, _)| Ok(self.view.key_name(KeyId(key))?)).collect()
     }

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use chronoxide_format::SeriesRef;
-use chronoxide_format::view::FindError;
+use chronoxide_format::view::{FindError, TimeRange};
+use chronoxide_format::{Error, SeriesRef};
 use chronoxide_reader::{Block, FileError, View};
 use self_cell::self_cell;
 
+use super::times::Times;
 use super::{Index, Searcher};
 use crate::{Limits, SelectError};
 
@@ -131,25 +132,35 @@ impl IndexedBlock {
     }
 
     /// Returns true if the block has a series with exactly these labels, byte by byte: [`IndexedBlock::find`] cuts them
-    /// by the label policy of the block, and finds the cut form as well. Labels must be in the order of their names.
+    /// by the label policy of the block, and finds the cut form as well. Labels must be in the order of their names. If
+    /// a time range is given, the series must [have data](Searcher::within) in it.
     ///
     /// # Errors
     /// As [`IndexedBlock::find`].
-    pub fn has<N: AsRef<[u8]>, V: AsRef<[u8]>>(&self, labels: &[(N, V)]) -> Result<bool, FileError<FindError>> {
-        let Some(series) = self.find(labels)? else { return Ok(false) };
-        let locate = |error: chronoxide_format::Error| self.block.locate(error.into());
-        let view = self.block.view();
-        let Some(series) = view.series(series).map_err(locate)? else { return Ok(false) };
-        if usize::try_from(series.label_count()) != Ok(labels.len()) {
-            return Ok(false);
-        }
-        for (label, (name, value)) in series.labels().zip(labels) {
-            let label = label.map_err(locate)?;
-            if label.name != name.as_ref() || label.value != value.as_ref() {
+    pub fn has<N: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        labels: &[(N, V)],
+        time: Option<TimeRange>,
+    ) -> Result<bool, FileError<FindError>> {
+        let Some(found) = self.find(labels)? else { return Ok(false) };
+        let has = || -> Result<bool, Error> {
+            let view = self.block.view();
+            let Some(series) = view.series(found)? else { return Ok(false) };
+            if usize::try_from(series.label_count()) != Ok(labels.len()) {
                 return Ok(false);
             }
-        }
-        Ok(true)
+            for (label, (name, value)) in series.labels().zip(labels) {
+                let label = label?;
+                if label.name != name.as_ref() || label.value != value.as_ref() {
+                    return Ok(false);
+                }
+            }
+            match time {
+                Some(range) => Times::open(&view, range)?.map_or(Ok(true), |times| times.has(found)),
+                None => Ok(true),
+            }
+        };
+        has().map_err(|error| self.block.locate(error.into()))
     }
 
     /// Takes the index of another open block if both are the same bytes, which equal headers prove.

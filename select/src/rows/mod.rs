@@ -6,6 +6,7 @@
 //! | `row_set` | rows of a table whose code is in a set |
 //! | `postings` | the series of single values, made in memory when enough queries ask for them |
 //! | `index` | [`Index`]: the column that holds each label key in each table |
+//! | `times` | first and last times of series, and the range that is asked for |
 //! | `searcher` | [`Searcher`]: a block, its index, and the limits of queries |
 //! | `indexed_block` | [`IndexedBlock`]: an open block and its index, in one object |
 //! | `lists` | the lists that rows end in, and the series of each row |
@@ -24,6 +25,7 @@ pub(crate) mod row_set;
 pub(crate) mod runs;
 pub(crate) mod scan;
 mod searcher;
+pub(crate) mod times;
 
 pub use columns::{CodeColumn, CodeCounts, ColumnReader};
 pub use index::Index;

@@ -1,7 +1,7 @@
 //! [`Searcher`]: a block, its index, and the limits of the queries that read them.
 
 use chronoxide_format::KeyId;
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, TimeRange};
 
 use crate::rows::index::Index;
 use crate::{Limits, SelectError};
@@ -31,13 +31,15 @@ pub struct Searcher<'a, 'data> {
     pub(crate) view: &'a BlockView<'data>,
     pub(crate) index: &'a Index,
     pub(crate) limits: Limits<'a>,
+    /// Time range of the series that are selected.
+    pub(crate) time: Option<TimeRange>,
 }
 
 impl<'a, 'data> Searcher<'a, 'data> {
     /// Combines a view and an index of the same block.
     #[must_use]
     pub fn new(view: &'a BlockView<'data>, index: &'a Index) -> Self {
-        Self { view, index, limits: Limits::default() }
+        Self { view, index, limits: Limits::default(), time: None }
     }
 
     /// Returns the view.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use chronoxide_format::identity::{Fingerprint, LabelHasher};
-use chronoxide_format::view::{BlockView, FindError};
+use chronoxide_format::view::{BlockView, FindError, TimeRange};
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{
     AcceptedCodes, CodeColumn, CodeCounts, ColumnReader, FindManyError, Index, Labels, Limits, Matcher, Operator,
@@ -106,12 +106,33 @@ fn satisfies(labels: &Labelset, matcher: &Matcher) -> bool {
 /// # Panics
 /// If an answer is wrong.
 pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matcher]) {
+    check_answers_within(view, series, matchers, None);
+}
+
+/// Asks as [`check_answers`], for the series that have data in a time range, if one is given with a flag for each series
+/// that says whether it has.
+///
+/// # Panics
+/// If an answer is wrong.
+pub fn check_answers_within(
+    view: &BlockView<'_>,
+    series: &[Labelset],
+    matchers: &[Matcher],
+    time: Option<(TimeRange, &[bool])>,
+) {
     let index = Index::new(view).expect("a sound block has an index");
-    let searcher = Searcher::new(view, &index);
+    let mut searcher = Searcher::new(view, &index);
+    let is_in_time = match time {
+        Some((range, is_in_time)) => {
+            searcher = searcher.within(range);
+            is_in_time.to_vec()
+        }
+        None => vec![true; series.len()],
+    };
     let about = || matchers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let expected: Vec<u32> = (0..)
-        .zip(series)
-        .filter(|(_, labels)| matchers.iter().all(|matcher| satisfies(labels, matcher)))
+        .zip(series.iter().zip(&is_in_time))
+        .filter(|(_, (labels, is_in))| **is_in && matchers.iter().all(|matcher| satisfies(labels, matcher)))
         .map(|(number, _)| number)
         .collect();
 
@@ -174,7 +195,7 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     let limits = Limits::default().with_max_series(expected.len() as u64);
     assert_eq!(searcher.with_limits(limits).select(matchers).as_ref(), Ok(&selection));
 
-    check_pages(&searcher, series, matchers);
+    check_pages(&searcher, series, &is_in_time, matchers);
 
     let mut ordered = expected.clone();
     ordered.sort_by_key(|&place| series[place as usize].iter().collect::<Vec<_>>());
@@ -193,13 +214,14 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
 }
 
 /// Reads the series that satisfy all matchers, or the first of them, in pages of several sizes.
-fn check_pages(searcher: &Searcher<'_, '_>, series: &[Labelset], matchers: &[Matcher]) {
+fn check_pages(searcher: &Searcher<'_, '_>, series: &[Labelset], is_in_time: &[bool], matchers: &[Matcher]) {
     let first = matchers.get(..1).unwrap_or_default();
     for alternatives in [vec![matchers], vec![first, matchers], vec![]] {
         let is_selected =
             |labels: &Labelset| alternatives.iter().any(|all| all.iter().all(|matcher| satisfies(labels, matcher)));
+        let all = (0..).zip(series.iter().zip(is_in_time));
         let expected: Vec<u32> =
-            (0..).zip(series).filter(|(_, labels)| is_selected(labels)).map(|(place, _)| place).collect();
+            all.filter(|(_, (labels, is_in))| **is_in && is_selected(labels)).map(|(place, _)| place).collect();
         let refs = |selection: &Selection| selection.iter().map(|series| series.0).collect::<Vec<u32>>();
         let all = || searcher.pages(alternatives.iter().copied()).expect("sound");
         for pages in [all(), all().with_max_ranges(1 + expected.len() / 5)] {

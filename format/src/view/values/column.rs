@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use zerocopy::FromBytes;
 
-use super::numbers::{GROUP_LEN, Numbers};
+use super::numbers::{GROUP_LEN, Group, Numbers};
 use crate::bits::Bits;
 use crate::column::{ColumnMerge, Value, ValueType};
 use crate::error::{Place, corrupt, corrupt_at};
@@ -233,6 +233,105 @@ impl<'a> SeriesColumn<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl SeriesColumn<'_> {
+    /// Calls `each` with ranges of the series whose value is a number from `values`, and of those without a value if
+    /// `has_absent`, in order; ranges may touch. Costs the record of a group where its bounds decide for all of its 256
+    /// series, and else as much as [`SeriesColumn::read`]. Allocates nothing. Bytes are no numbers.
+    ///
+    /// # Errors
+    /// As [`SeriesColumn::read`].
+    pub fn ranges_within<E: From<crate::Error>>(
+        &self,
+        series: Range<SeriesRef>,
+        values: &RangeInclusive<i128>,
+        has_absent: bool,
+        mut each: impl FnMut(Range<u32>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let wanted = Wanted::new(self, values, has_absent);
+        let end = series.end.0.min(self.values.count);
+        let (mut next, mut codes) = (series.start.0, [0; GROUP_LEN]);
+        while next < end {
+            let number = next / VALUE_GROUP;
+            let group_start = number * VALUE_GROUP;
+            let group_end = group_start.saturating_add(VALUE_GROUP).min(end);
+            let group = self.values.group(number)?;
+            match wanted.has_all(&group) {
+                Some(true) => each(next..group_end)?,
+                Some(false) => {}
+                None => {
+                    let codes = self.values.codes(number, &group, &mut codes)?;
+                    let codes = codes.get(index(next - group_start)..).unwrap_or_default();
+                    let mut run = next..next;
+                    for (series, &code) in (next..group_end).zip(codes) {
+                        if wanted.has(group.number(code)) {
+                            if run.end != series {
+                                each(std::mem::replace(&mut run, series..series))?;
+                            }
+                            run.end = series + 1;
+                        }
+                    }
+                    each(run)?;
+                }
+            }
+            next = group_end;
+        }
+        Ok(())
+    }
+}
+
+/// Numbers that are looked for.
+struct Wanted {
+    /// Range of the numbers in units of the column.
+    numbers: RangeInclusive<i128>,
+    is_signed: bool,
+    has_absent: bool,
+}
+
+impl Wanted {
+    fn new(column: &SeriesColumn<'_>, values: &RangeInclusive<i128>, has_absent: bool) -> Self {
+        let unit = i128::from(column.unit).max(1);
+        // Bounds beyond all numbers say as much as the next number behind the last.
+        let bound = |value: &i128| (*value).clamp(i128::from(i64::MIN) - 1, i128::from(u64::MAX) + 1);
+        let (first, last) = (-(-bound(values.start())).div_euclid(unit), bound(values.end()).div_euclid(unit));
+        let numbers = if column.value_type == ValueType::Bytes { RangeInclusive::new(1, 0) } else { first..=last };
+        Self { numbers, is_signed: column.value_type == ValueType::I64, has_absent }
+    }
+
+    /// Returns the number that 64 bits stand for.
+    fn number(&self, bits: u64) -> i128 {
+        if self.is_signed { bits.cast_signed().into() } else { bits.into() }
+    }
+
+    fn has(&self, value: Option<u64>) -> bool {
+        value.map_or(self.has_absent, |bits| self.numbers.contains(&self.number(bits)))
+    }
+
+    /// Returns true if the bounds of a group say that all its values are wanted, and false if they say that none is.
+    fn has_all(&self, group: &Group) -> Option<bool> {
+        let (low, high) = group.bounds();
+        // Code 0 stands for an absent value, so that codes of numbers begin with 1.
+        let shift = u64::from(group.has_absent);
+        if group.has_absent && high == 0 {
+            return Some(self.has_absent);
+        }
+        let base = self.number(group.base);
+        let (first, last) = (base + i128::from(low.saturating_sub(shift)), base + i128::from(high - shift));
+        let most = if self.is_signed { i128::from(i64::MAX) } else { i128::from(u64::MAX) };
+        let has_numbers = if last > most {
+            // Numbers wrap around: their order is not that of their codes.
+            return None;
+        } else if self.numbers.contains(&first) && self.numbers.contains(&last) {
+            true
+        } else if last < *self.numbers.start() || first > *self.numbers.end() {
+            false
+        } else {
+            return None;
+        };
+        let may_be_absent = group.has_absent && low == 0;
+        (!may_be_absent || self.has_absent == has_numbers).then_some(has_numbers)
     }
 }
 

@@ -56,6 +56,16 @@ impl Group {
         Some(self.base.wrapping_add(code))
     }
 
+    /// Returns bounds of the codes, both inclusive.
+    pub fn bounds(&self) -> (u64, u64) {
+        let most = |width: u32| if width < u64::BITS { (1 << width) - 1 } else { u64::MAX };
+        let high = self.common.saturating_add(most(self.width));
+        match self.exceptions {
+            0 => (self.common, high),
+            _ => (0, high.max(most(self.exception_width))),
+        }
+    }
+
     /// Returns the bytes of the group.
     pub fn len(&self) -> u64 {
         let exceptions = u64::from(self.exceptions);

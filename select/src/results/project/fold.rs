@@ -146,7 +146,7 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
     }
 
     fn fold_rows(&mut self, number: u32) -> Result<Option<Vec<F::Value>>, SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { view, index, limits, .. } = *self.searcher;
         limits.check()?;
         if index.is_dictionary(number) {
             let key = KeyId(number);

@@ -14,7 +14,7 @@ use crate::{Searcher, SelectError};
 
 pub use groups::Groups;
 pub use projection::Projection;
-pub(crate) use spans::room_for;
+pub(crate) use spans::{for_each_keyset, room_for};
 pub use text_bytes::TextBytes;
 pub use without::SeriesProducts;
 

@@ -24,6 +24,10 @@ impl CodeCounts {
         &self.counts
     }
 
+    pub(crate) fn into_counts(self) -> Vec<u64> {
+        self.counts
+    }
+
     /// Returns the number of series without the label.
     #[must_use]
     pub fn absent(&self) -> u64 {
