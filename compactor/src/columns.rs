@@ -7,10 +7,10 @@ use chronoxide_format::write::{BuildError, ColumnWriter, PackedColumn, SeriesVal
 use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
-use crate::CompactError;
 use crate::error::InInput;
 use crate::merge::MergeContext;
 use crate::remap::{KnownOutput, Placed, Source, sources_of};
+use crate::{CompactError, KeptColumns};
 
 /// Memory per series of the inputs and column: the value, and what is packed.
 const VALUE: u64 = 20;
@@ -23,6 +23,8 @@ const TEXT: u64 = 3;
 #[derive(Default)]
 pub(crate) struct MergedColumns<'a> {
     columns: Vec<MergedColumn<'a>>,
+    /// Options that matched no column.
+    pub(crate) unmatched: Vec<String>,
     /// Inputs from the oldest to the newest.
     by_age: Vec<usize>,
 }
@@ -41,16 +43,21 @@ struct MergedColumn<'a> {
 }
 
 impl<'a> MergedColumns<'a> {
-    /// Looks at the columns of the inputs.
+    /// Looks at the columns of the inputs, and leaves out those that outputs will not have.
     ///
     /// # Errors
     /// A column of one name has different types or ways to merge.
-    pub(crate) fn new(inputs: &[BlockView<'a>], metas: &[OwnedMeta]) -> Result<Self, CompactError> {
+    pub(crate) fn new(inputs: &[BlockView<'a>], metas: &[OwnedMeta], kept: &KeptColumns) -> Result<Self, CompactError> {
         let mut columns: Vec<MergedColumn<'a>> = Vec::new();
+        let mut names = Vec::new();
         for (input, view) in inputs.iter().enumerate() {
             for column in view.series_columns() {
                 let column = column.in_input(input)?;
                 let (name, value_type, merge) = (column.name(), column.value_type(), column.merge());
+                names.push(name);
+                if !kept.has(name) {
+                    continue;
+                }
                 let place = match columns.binary_search_by_key(&name, |known| known.name) {
                     Ok(place) => place,
                     Err(place) => {
@@ -74,7 +81,11 @@ impl<'a> MergedColumns<'a> {
             by_age.push((meta.meta().in_input(input)?.time().map(|time| time.end), meta.block_id(), input));
         }
         by_age.sort_unstable();
-        Ok(Self { columns, by_age: by_age.into_iter().map(|(.., input)| input).collect() })
+        Ok(Self {
+            columns,
+            unmatched: kept.unmatched(&names),
+            by_age: by_age.into_iter().map(|(.., input)| input).collect(),
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

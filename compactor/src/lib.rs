@@ -71,7 +71,7 @@ pub use compact::{Compacted, Summary};
 pub use compaction::{Compaction, CompactionError, PLANNED_SERIES, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use memory::LEAST_MEMORY;
-pub use options::{AnnotationPolicy, CompactOptions, Origin, Shards};
+pub use options::{AnnotationPolicy, CompactOptions, KeptColumns, Origin, Shards};
 pub use output::Draft;
 pub use progress::{NoObserver, Observer, Phase, Timings};
 pub use rewrite::Rewrite;

@@ -30,6 +30,8 @@ pub struct CompactOptions {
     pub drop: Vec<Selector>,
     /// Labels to drop or rename. Selectors see labels as they were before.
     pub rewrite: Rewrite,
+    /// Series columns to keep or drop.
+    pub columns: KeptColumns,
     /// Default external labels for inputs that lack them. Names must not be empty.
     pub external_labels: Vec<(String, String)>,
     /// Turn external labels into labels of the series, so that blocks with different external labels can be merged. The
@@ -71,6 +73,7 @@ impl CompactOptions {
             keep: _,
             drop: _,
             rewrite: _,
+            columns,
             annotations,
             keeps_inputs,
             origin: _,
@@ -92,6 +95,10 @@ impl CompactOptions {
         if self.leaves_out() {
             text += ", ";
             text += &self.describe_rewriting();
+        }
+        for pattern in columns.describe() {
+            text += ", ";
+            text += &pattern;
         }
         for (name, value) in external_labels {
             text += &format!(", external label {name:?}={value:?}");
@@ -123,6 +130,50 @@ impl CompactOptions {
             parts.push("lift external labels".to_owned());
         }
         parts.join(", ")
+    }
+}
+
+/// Series columns that outputs have. A pattern is the name of a column, or the beginning of names and `*`:
+/// `prometheus.chunks/*` for example.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptColumns {
+    /// If not empty, keep only columns that match at least one.
+    pub keep: Vec<String>,
+    /// Drop columns that match one of these.
+    pub drop: Vec<String>,
+}
+
+impl KeptColumns {
+    /// Returns true if all columns are kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keep.is_empty() && self.drop.is_empty()
+    }
+
+    /// Returns true if outputs have the columns of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let matches = |pattern: &String| is_match(pattern, name);
+        (self.keep.is_empty() || self.keep.iter().any(matches)) && !self.drop.iter().any(matches)
+    }
+
+    /// Returns a text for each pattern.
+    fn describe(&self) -> impl Iterator<Item = String> {
+        let keep = self.keep.iter().map(|pattern| format!("keep column {pattern:?}"));
+        keep.chain(self.drop.iter().map(|pattern| format!("drop column {pattern:?}")))
+    }
+
+    /// Returns a text for each pattern that matches none of these names.
+    pub(crate) fn unmatched(&self, names: &[&str]) -> Vec<String> {
+        let patterns = self.keep.iter().chain(&self.drop);
+        let is_unmatched = |pattern: &String| !names.iter().any(|name| is_match(pattern, name));
+        patterns.zip(self.describe()).filter(|(pattern, _)| is_unmatched(pattern)).map(|(_, text)| text).collect()
+    }
+}
+
+fn is_match(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
     }
 }
 

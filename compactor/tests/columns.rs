@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use chronoxide_compactor::job::{Proof, Unproven};
-use chronoxide_compactor::{CompactError, CompactOptions, Compaction, NoObserver, SCRATCH_MEMORY, Shards};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, KeptColumns, NoObserver, SCRATCH_MEMORY, Shards};
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
@@ -92,7 +92,10 @@ fn model(inputs: &[Input], options: &CompactOptions) -> (Values, BTreeSet<(Label
         for ((labels, name), value) in &input.values {
             let (_, _, merge) = COLUMNS.iter().find(|(known, ..)| known == name).expect("a column");
             let Some(after) = expected(labels, options) else { continue };
-            if *merge == ColumnMerge::Drop {
+            // Names that a test keeps or drops have no `*`.
+            let KeptColumns { keep, drop } = &options.columns;
+            let is_named = |names: &[String]| names.iter().any(|other| other == name);
+            if *merge == ColumnMerge::Drop || !keep.is_empty() && !is_named(keep) || is_named(drop) {
                 continue;
             }
             let key = (after, *name);
@@ -149,6 +152,10 @@ proptest! {
                 options.shards = Some(Shards { by: "pod".to_owned(), count: NonZeroU32::new(3).unwrap(), only: None });
             }
             _ => {}
+        }
+        for names in [&mut options.columns.keep, &mut options.columns.drop] {
+            let share = [0, 0, 40][random.below(3)];
+            names.extend(COLUMNS.iter().filter(|_| random.percent(share)).map(|(name, ..)| (*name).to_owned()));
         }
         let inputs: Vec<Input> = (0..number)
             .map(|_| {
@@ -217,6 +224,39 @@ fn values_of_x(block: &[u8]) -> Vec<Option<u64>> {
         Some(other) => panic!("{other}"),
     };
     (0..view.series_count().expect("sound")).map(value).collect()
+}
+
+/// Patterns that end in `*` stand for all names that begin so. Those without a column are named.
+#[test]
+fn columns_are_kept_and_dropped_by_patterns() {
+    let labelsets = pods(0..2, 0..2);
+    let names = ["chunks/1", "chunks/2", "hash", "times"];
+    let kind = (ValueType::U64, ColumnMerge::Max, 1);
+    let columns = names.iter().map(|name| column(name, kind, &[Some(Value::U64(1)); 4])).collect();
+    let meta = BlockMeta { columns, ..BlockMeta::default() };
+    let block = build(&labelsets, &Plan::default(), RowForm::BitPacked, &meta).expect("sound");
+    for (keep, drop, expected, unmatched) in [
+        (&["chunks/*"][..], &[][..], &["chunks/1", "chunks/2"][..], &[][..]),
+        (&[], &["chunks/*", "hash*"], &["times"], &[]),
+        (&["*"], &["chunks/1"], &["chunks/2", "hash", "times"], &[]),
+        (
+            &["chunks/*", "times", "time"],
+            &["chunks/2", "x*"],
+            &["chunks/1", "times"],
+            &[r#"keep column "time""#, r#"drop column "x*""#],
+        ),
+        (&["chunk"], &[], &[], &[r#"keep column "chunk""#]),
+    ] {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let columns = KeptColumns { keep: owned(keep), drop: owned(drop) };
+        let options = CompactOptions { columns, ..CompactOptions::default() };
+        let views = [BlockView::open(&block).expect("sound")];
+        let merged = Compaction::new(&views, &options).merge_to_memory().expect("sound");
+        let view = BlockView::open(&merged.block).expect("sound");
+        let found: Vec<&str> = view.series_columns().map(|column| column.expect("sound").name()).collect();
+        assert_eq!(found, expected, "{keep:?} {drop:?}");
+        assert_eq!(merged.summary.unmatched, unmatched);
+    }
 }
 
 /// Memory for values counts: a merge that could exceed the limit is refused before it begins.

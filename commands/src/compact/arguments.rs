@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use chronoxide_compactor::plan::MAX_SHARDS;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
-use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Rewrite, Shards};
+use chronoxide_compactor::{AnnotationPolicy, CompactOptions, KeptColumns, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
 use chronoxide_publish::{Disk, make_folder};
 use chronoxide_select::Selector;
@@ -123,6 +123,15 @@ pub(crate) struct Arguments {
     #[arg(long = "rename-label", value_name = "OLD=NEW", value_parser = rename, help_heading = "Rewriting")]
     pub(crate) rename_labels: Vec<(String, String)>,
 
+    /// Keep only this series column, or another --keep-column. `*` at the end stands for any text:
+    /// 'prometheus.chunks/*'
+    #[arg(long = "keep-column", value_name = "COLUMN", help_heading = "Rewriting")]
+    pub(crate) keep_columns: Vec<String>,
+
+    /// Drop a series column, which may end in `*`; may be repeated
+    #[arg(long = "drop-column", value_name = "COLUMN", help_heading = "Rewriting")]
+    pub(crate) drop_columns: Vec<String>,
+
     /// Set an external label for inputs that lack it; may be repeated
     #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Rewriting")]
     pub(crate) external_labels: Vec<(String, String)>,
@@ -211,6 +220,7 @@ impl Arguments {
             keep: self.keep.clone(),
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
+            columns: KeptColumns { keep: self.keep_columns.clone(), drop: self.drop_columns.clone() },
             annotations: self.annotations.into(),
             keeps_inputs: false,
             external_labels: self.external_labels.clone(),

@@ -38,9 +38,9 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         ));
     }
     let merge_options = arguments.options();
-    if merge_options.leaves_out() {
+    if merge_options.leaves_out() || !merge_options.columns.is_empty() {
         return Err(usage(
-            "--keep, --drop, --drop-label, --rename-label and --lift-external-labels need named files (DIR/*.cx): in a folder only blocks that are due for a merge would change",
+            "--keep, --drop, --drop-label, --rename-label, --keep-column, --drop-column and --lift-external-labels need named files (DIR/*.cx): in a folder only blocks that are due for a merge would change",
         ));
     }
     let lock = if arguments.dry_run { None } else { Some(FolderLock::try_lock(path).map_err(Error::from)?) };

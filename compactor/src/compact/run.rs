@@ -53,7 +53,10 @@ pub(crate) fn run<E: From<CompactError>>(
     let started = Instant::now();
     let (metas, metrics) = meta::copy(inputs)?;
     // Nothing is written without outputs: the series are counted.
-    let columns = &if publish.is_some() { MergedColumns::new(inputs, &metas)? } else { MergedColumns::default() };
+    let columns = &match publish {
+        Some(_) => MergedColumns::new(inputs, &metas, &options.columns)?,
+        None => MergedColumns::default(),
+    };
     let (mut merged_meta, lifted) = meta::merge(&metas, options)?;
     let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
     if publish.is_some() && is_one_output {
@@ -119,6 +122,7 @@ pub(crate) fn run<E: From<CompactError>>(
     summary.count(&merged, verified.series_count);
     summary.optional_sections_left_out = inputs.iter().flat_map(BlockView::unknown_sections).count();
     summary.unmatched = unmatched(options, &filter, &vocabulary);
+    summary.unmatched.extend_from_slice(&columns.unmatched);
     // Before the first output is written, so that damage never gets a fresh checksum.
     verified.balance(&merged.outputs, &merged.tally, &summary)?;
     let Some(publish) = publish else { return Ok(summary) };
