@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `block` | [`dump()`], the complete content of a block, as text that the spec defines |
 //! | [`summary`] | summary of a block: counts, times, size of each part |
+//! | [`columns`] | series columns: size and values in numbers |
 //! | [`metrics`] | type, unit and description of metrics |
 //! | [`tables`] | tables and list pools: size and references |
 //! | [`plan`] | bytes that the planner saved |
@@ -30,6 +31,7 @@
 //! ```
 
 mod block;
+pub mod columns;
 mod error;
 pub mod metrics;
 pub mod name;

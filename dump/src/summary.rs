@@ -145,7 +145,7 @@ impl Summary {
             inner_tables: view.table_count().saturating_sub(view.key_count()).saturating_sub(view.keyset_count()),
             list_pools: view.pool_count(),
             metric_metadata: view.metric_metadata()?.len(),
-            columns: columns(view, meta.series_count())?,
+            columns: column_summaries(view)?,
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
             annotations: pairs(meta.annotations()?)?,
@@ -162,8 +162,12 @@ impl Summary {
     }
 }
 
-/// Returns the series columns with their sizes.
-fn columns(view: &BlockView<'_>, series: u64) -> Result<Vec<ColumnSummary>> {
+/// Returns the series columns with their sizes, in the order of their names.
+///
+/// # Errors
+/// `Corrupt` if the beginning of a column is damaged.
+pub fn column_summaries(view: &BlockView<'_>) -> Result<Vec<ColumnSummary>> {
+    let series = view.series_count()?.into();
     let sections = view.sections().filter(|section| section.known() == Some(SectionKind::SeriesColumn));
     let summary = |(column, section): (Result<SeriesColumn<'_>>, Section)| {
         let column = column?;

@@ -85,6 +85,7 @@ Examples:
   chronoxide-inspect diff monday.cx tuesday.cx --series
   chronoxide-inspect export week.cx -o week.parquet --match '{job=\"api\"}'
   chronoxide-inspect metrics week.cx --name http.server.request.duration
+  chronoxide-inspect columns week.cx
   chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect plan week.cx --first 20
   chronoxide-inspect verify *.cx remaps/*.cxr
@@ -189,6 +190,8 @@ pub(crate) enum Command {
     Export(ExportArguments),
     /// List type, unit and description of the metrics, one per line
     Metrics(MetricsArguments),
+    /// List the series columns with their sizes and the ends of their values, one per line
+    Columns(One),
     /// List tables and list pools: keys, rows, bytes, columns and references
     #[command(after_help = TABLES, display_order = DEVELOPERS)]
     Tables(TablesArguments),

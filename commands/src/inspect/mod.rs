@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command, MetricsArguments, One, PlanArguments, Show, Subject, TablesArguments};
+use chronoxide_dump::columns::write_columns;
 use chronoxide_dump::metrics::write_metrics;
 use chronoxide_dump::plan::{Plan, plan_entries};
 use chronoxide_dump::summary::Summary;
@@ -52,6 +53,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Report(report)), _) => commands::report(&report, quiet),
         (Some(Command::Diff(diff)), _) => commands::diff(&diff, quiet),
         (Some(Command::Export(export)), _) => commands::export(&export, quiet),
+        (Some(Command::Columns(one)), _) => show(&one.block, |view, out| Ok(write_columns(view, one.json, out)?)),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics, quiet),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),

@@ -1,6 +1,7 @@
 //! The command `chronoxide-inspect`.
 
 mod cardinality;
+mod columns;
 mod command;
 mod diff;
 mod export;

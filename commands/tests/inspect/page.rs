@@ -1,12 +1,15 @@
 //! Pages of reports in a browser: figures, search, sorting, keyboard, accessibility and hostile text.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_testkit::columns::column;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::requirement::skip_or_fail;
@@ -98,8 +101,18 @@ fn fleet(seed: u64) -> Vec<Labelset> {
 fn write_hour(folder: &Folder, hour: i64, cluster: &str, series: &[Labelset]) -> String {
     let time = Some(TimeRange { start: hour * HOUR, end: (hour + 1) * HOUR });
     let external_labels = vec![("cluster".to_owned(), cluster.to_owned())];
-    let meta = BlockMeta { time, external_labels, ..BlockMeta::default() };
-    let series = series.iter().cloned().collect();
+    let series: BTreeSet<Labelset> = series.iter().cloned().collect();
+    // Each seventh series begins and ends within the hour.
+    let minutes = |series: usize| if series % 7 > 0 { (0, 59) } else { ((series / 7 % 40) as i64, 40) };
+    let times = |name, merge, of: fn((i64, i64)) -> i64| {
+        let minute = |series| Some(Value::I64(hour * HOUR + of(minutes(series)) * (HOUR / 60)));
+        column(name, (ValueType::I64, merge, 1), &(0..series.len()).map(minute).collect::<Vec<_>>())
+    };
+    let columns = vec![
+        times("chronoxide.first_time", ColumnMerge::Min, |(first, _)| first),
+        times("chronoxide.last_time", ColumnMerge::Max, |(_, last)| last),
+    ];
+    let meta = BlockMeta { time, external_labels, columns, ..BlockMeta::default() };
     folder.write(&format!("{hour}.cx"), build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap())
 }
 

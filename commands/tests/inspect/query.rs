@@ -307,3 +307,64 @@ fn selectors_are_cut_like_the_labels_of_each_block() {
     assert_eq!(stdout(&["series", &a, &b, "--json"]).lines().count(), 4);
     assert_eq!(stdout(&["series", &b, &a, "--json"]).lines().count(), 4);
 }
+
+/// Refs of the golden `columns`, whose series were first seen at minute 0, 90 (ref 3) or 119 (ref 7), and last at minute
+/// 3 (ref 2), 90 (ref 8) or 120.
+#[test]
+fn series_of_a_time_range_are_those_whose_times_meet_it() {
+    let path = golden("columns.cx");
+    let minute = |minute: u32| {
+        format!(
+            "2023-11-{}T{:02}:{:02}:00Z",
+            if minute < 106 { "14" } else { "15" },
+            (22 + (14 + minute) / 60) % 24,
+            (14 + minute) % 60
+        )
+    };
+    let all = stdout(&["series", &path]);
+    let all: Vec<&str> = all.lines().collect();
+    assert_eq!(all.len(), 10);
+    for (min, max, gone) in [
+        (None, Some(90), vec![3, 7]),
+        (None, Some(91), vec![7]),
+        (Some(100), None, vec![2, 8]),
+        (Some(90), None, vec![2]),
+        (Some(4), Some(90), vec![2, 3, 7]),
+        (Some(121), None, (0..10).collect()),
+    ] {
+        let times = [("--min-time", min), ("--max-time", max)];
+        let times: Vec<String> = times
+            .into_iter()
+            .flat_map(|(name, time)| time.map(|time| [name.to_owned(), minute(time)]))
+            .flatten()
+            .collect();
+        let asked = |first: &[&'static str]| -> String {
+            let mut arguments = first.to_vec();
+            arguments.push(&path);
+            arguments.extend(times.iter().map(String::as_str));
+            stdout(&arguments)
+        };
+        let left: Vec<&str> =
+            all.iter().enumerate().filter(|(place, _)| !gone.contains(place)).map(|(_, line)| *line).collect();
+        assert_eq!(asked(&["series"]).lines().collect::<Vec<_>>(), left, "{times:?}");
+        let lines = asked(&["series", "--json"]);
+        let series: Vec<Labelset> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for name in ["pod", "job", "__name__"] {
+            let values: BTreeSet<&String> = series.iter().filter_map(|labels| labels.get(name)).collect();
+            assert!(asked(&["values", name, "-q"]).lines().eq(values), "{name} {times:?}");
+        }
+        let names: BTreeSet<&String> = series.iter().flat_map(|labels| labels.keys()).collect();
+        assert!(asked(&["labels"]).lines().eq(names), "{times:?}");
+        let counts: serde_json::Value = serde_json::from_str(&asked(&["cardinality", "--json"])).unwrap();
+        assert_eq!(counts["series"], left.len(), "{times:?}");
+    }
+    let (early, late) = (minute(90), minute(4));
+    let output = run(&["series", &path, "--min-time", &early, "--max-time", &late]);
+    assert_exit(&output, 2, "--min-time must be before --max-time");
+    let diff = run(&["diff", &path, &golden("plain-bitpacked.cx"), "--min-time", &minute(100), "--json"]);
+    assert_exit(&diff, 5, "note: 1 block does not know the times of its series: all count that match");
+    let total: serde_json::Value =
+        serde_json::from_slice(diff.stdout.split(|&byte| byte == b'\n').next().unwrap()).unwrap();
+    // Both blocks have the same series.
+    assert_eq!((&total["same"], &total["gone"], &total["came"]), (&8.into(), &0.into(), &2.into()));
+}

@@ -37,6 +37,8 @@ pub struct Report {
     pub other_labels: OtherLabels,
     /// Suggested drops: labels whose values look generated first, then the largest effect.
     pub suggestions: Vec<Suggestion>,
+    /// Series over time, if the blocks know the first and the last time of their series.
+    pub series_times: Option<SeriesTimes>,
     /// Windows of a folder, in the order of time.
     pub windows: Vec<Window>,
     /// Metrics whose series grew from the first to the last window, the largest growth first.
@@ -55,6 +57,30 @@ pub enum Kind {
     Blocks,
     /// Two blocks or folders.
     Comparison,
+}
+
+/// Series that had data in each slot of time, by their first and last times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SeriesTimes {
+    /// Number of series whose times are unknown: they are in no slot.
+    pub unknown: u64,
+    /// Slots of equal length, in the order of time.
+    pub slots: Vec<Slot>,
+}
+
+/// A slot of time. A series is in each slot from that of its first to that of its last time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Slot {
+    /// Start as RFC 3339.
+    pub start: String,
+    /// End, not itself in the slot.
+    pub end: String,
+    /// Number of series.
+    pub series: u64,
+    /// Series whose first time is in the slot.
+    pub new: u64,
+    /// Series whose last time is in the slot before.
+    pub gone: u64,
 }
 
 /// Sums over all series. Series with equal labels count once, also if several blocks have them.

@@ -9,6 +9,7 @@ use super::labels::Labels;
 use super::metrics::Metrics;
 use super::subject::Subject;
 use super::suggestions::{KEPT, Suggestions};
+use super::times::series_times;
 use super::union::Union;
 use super::windows::Windows;
 use super::{Input, Options, ReportError, windows};
@@ -135,6 +136,7 @@ fn count(
         other_metrics: metrics.others,
         labels: labels.listed,
         other_labels: labels.others,
+        series_times: series_times(subject.view())?,
         windows: Vec::new(),
         growth: Vec::new(),
         comparison: None,

@@ -17,6 +17,7 @@
 //! | `values` | values with the most series |
 //! | `looks` | how generated values look |
 //! | `suggestions` | what to drop |
+//! | `times` | series that have data in each hour, by their first and last times |
 //! | `windows` | series that come and go with time |
 //! | `comparison` | what changed between two inputs |
 //! | `explorer` | [`Explorer`], counts that are asked for one by one |
@@ -46,6 +47,7 @@ mod metrics;
 mod options;
 mod subject;
 mod suggestions;
+mod times;
 mod union;
 mod values;
 mod windows;
@@ -54,7 +56,8 @@ pub use error::ReportError;
 pub use explorer::{Explorer, LabelCount, Scope, explore};
 pub use figures::{
     Action, BlockFigures, Comparison, Growth, Kind, Label, LabelChange, LabelValues, Looks, Metric, MetricChange,
-    OtherLabels, OtherMetrics, Part, Report, SCHEMA, Side, Suggestion, Totals, ValueSeries, Window, WithoutGenerated,
+    OtherLabels, OtherMetrics, Part, Report, SCHEMA, SeriesTimes, Side, Slot, Suggestion, Totals, ValueSeries, Window,
+    WithoutGenerated,
 };
 pub use input::Input;
 pub use make::{compare, report};

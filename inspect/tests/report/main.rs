@@ -5,6 +5,7 @@ mod model;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Compaction, Rewrite};
+use chronoxide_format::column::{ColumnMerge, Value as ColumnValue, ValueType};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, Temporality};
 use chronoxide_format::view::{BlockView, TimeRange};
@@ -12,6 +13,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_inspect::report::{Input, Options, Report, compare, report};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::Selector;
+use chronoxide_testkit::columns::column;
 use chronoxide_testkit::plan::{Labelset, Plan, build, labelsets};
 use chronoxide_testkit::random::{Random, random_block, random_plan, random_series};
 use model::Series;
@@ -146,6 +148,78 @@ fn random_windows(seed: u64) -> Vec<(i64, Series, Vec<u8>)> {
     let mut blocks: Vec<_> = (0..count).map(block).collect();
     random.shuffle(&mut blocks);
     blocks
+}
+
+/// Slots are minutes, hours or days, and series are in each from their first to their last time.
+#[test]
+fn series_over_time_are_those_of_their_times() {
+    const MINUTE: i64 = 60_000_000_000;
+    let (mut minutes, mut days) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let series: Series = random_series(1 + random.below(400), &mut random).into_iter().collect();
+        let slot = [1, 60, 1440][random.below(3)];
+        let mut times: Vec<Option<(i64, i64)>> = series
+            .iter()
+            .map(|_| {
+                let [a, b] =
+                    [0; 2].map(|_| (random.below(190) as i64 - 60) * slot + random.below(slot as usize) as i64);
+                random.percent(90).then_some((a.min(b), a.max(b)))
+            })
+            .collect();
+        // So that the slots are no shorter.
+        times.push(Some((-60 * slot, 129 * slot)));
+        let mut with_all = series.clone();
+        with_all.insert([("all".to_owned(), "times".to_owned())].into());
+        let times = &times[times.len() - with_all.len()..];
+        let packed = |name, merge, of: &dyn Fn(&(i64, i64)) -> i64| {
+            let values: Vec<_> =
+                times.iter().map(|times| times.as_ref().map(|times| ColumnValue::I64(of(times) * MINUTE))).collect();
+            column(name, (ValueType::I64, merge, MINUTE as u64), &values)
+        };
+        let first = packed("chronoxide.first_time", ColumnMerge::Min, &|times| times.0);
+        let last = packed("chronoxide.last_time", ColumnMerge::Max, &|times| times.1);
+        let meta = BlockMeta { columns: vec![first, last], ..BlockMeta::default() };
+        let block = build(&with_all, &Plan::default(), RowForm::BitPacked, &meta).unwrap();
+        let report = report(&input(&[block], false), &options(1)).unwrap();
+        let found = report.series_times.expect("the block knows times");
+        let known: Vec<(i64, i64)> = times.iter().flatten().copied().collect();
+        assert_eq!(found.unknown, (times.len() - known.len()) as u64);
+        minutes += u64::from(slot == 1);
+        days += u64::from(slot == 1440);
+        let start = known.iter().map(|times| times.0).min().unwrap().div_euclid(slot);
+        let end = known.iter().map(|times| times.1).max().unwrap().div_euclid(slot);
+        assert_eq!(found.slots.len() as i64, end - start + 1, "seed {seed}");
+        for (number, found) in (start..).zip(&found.slots) {
+            let is_in = |number: i64| {
+                move |times: &&(i64, i64)| times.0.div_euclid(slot) <= number && number <= times.1.div_euclid(slot)
+            };
+            let count = |number| known.iter().filter(is_in(number)).count() as u64;
+            let new = known.iter().filter(|times| times.0.div_euclid(slot) == number).count() as u64;
+            let gone = known.iter().filter(|times| times.1.div_euclid(slot) == number - 1).count() as u64;
+            assert_eq!((found.series, found.new, found.gone), (count(number), new, gone), "seed {seed}, slot {number}");
+            let time = |minute: i64| jiff::Timestamp::from_second(minute * 60).unwrap().to_string();
+            assert_eq!((&found.start, &found.end), (&time(number * slot), &time((number + 1) * slot)));
+        }
+    }
+    assert!(minutes > 5 && days > 5);
+}
+
+/// Times at the ends of all times, and one that ends before it begins.
+#[test]
+fn series_over_time_have_at_most_200_slots() {
+    let series = labelsets(&[&[("a", "1")], &[("a", "2")], &[("a", "3")]]);
+    let values = |values: [i64; 3]| values.map(|value| Some(ColumnValue::I64(value)));
+    let first = column("chronoxide.first_time", (ValueType::I64, ColumnMerge::Min, 1), &values([i64::MIN, 7, 0]));
+    let last = column("chronoxide.last_time", (ValueType::I64, ColumnMerge::Max, 1), &values([i64::MAX, 6, 0]));
+    let meta = BlockMeta { columns: vec![first, last], ..BlockMeta::default() };
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap();
+    let times = report(&input(&[block], false), &options(1)).unwrap().series_times.unwrap();
+    assert_eq!(times.unknown, 1);
+    assert!((150..=200).contains(&times.slots.len()), "{}", times.slots.len());
+    assert!(times.slots.iter().all(|slot| slot.series >= 1));
+    assert_eq!(times.slots.iter().map(|slot| slot.new).sum::<u64>(), 2);
+    assert_eq!(times.slots.iter().filter(|slot| slot.series == 2).count(), 1);
 }
 
 fn count_of(series: &Series, metric: &Option<String>) -> u64 {

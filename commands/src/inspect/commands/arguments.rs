@@ -8,7 +8,7 @@ use chronoxide_text::escape::{Escaped, TerminalSafe};
 use clap::Args;
 
 use super::inputs::{Inputs, Queries};
-use crate::argument::count;
+use crate::argument::{count, instant};
 use crate::inspect::choices::SeriesFormat;
 use crate::mistake::{did_you_mean, unknown_exit};
 use crate::{Exit, Failure, Quiet, tell};
@@ -28,6 +28,7 @@ pub(crate) const VALUES: &str = "\
 Examples:
   chronoxide-inspect values job week.cx
   chronoxide-inspect values pod blocks --match '{job=\"api\"}' --prefix web- --limit 20
+  chronoxide-inspect values pod blocks --min-time 2025-11-11T09:00:00Z --max-time 2025-11-11T10:00:00Z
   chronoxide-inspect values __name__ monday.cx tuesday.cx --json | jq -r .";
 
 pub(crate) const CARDINALITY: &str = "\
@@ -102,6 +103,58 @@ impl Matching {
     }
 }
 
+/// Selectors of series, and a time range in which these have data.
+#[derive(Args)]
+pub(crate) struct Asked {
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    /// Select series with data at this time or later, such as 2025-11-11T09:00:00Z
+    ///
+    /// Blocks know the first and the last time of each series if `chronoxide-ingest` wrote them. Of other blocks, all
+    /// series count if the block has data in the time range; a note tells how many blocks these are.
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) min_time: Option<i64>,
+    /// Select series with data before this time
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) max_time: Option<i64>,
+}
+
+impl Asked {
+    /// Returns the time range from its start to before its end, or `None` if all times are asked for.
+    ///
+    /// # Errors
+    /// A range that ends before it begins.
+    pub(super) fn time(&self) -> Result<Option<(i64, i64)>, Failure> {
+        match (self.min_time, self.max_time) {
+            (None, None) => Ok(None),
+            (Some(min), Some(max)) if min >= max => {
+                Err(Failure::new(Exit::Usage, "--min-time must be before --max-time"))
+            }
+            (min, max) => Ok(Some((min.unwrap_or(i64::MIN), max.unwrap_or(i64::MAX)))),
+        }
+    }
+
+    /// Tells what of the arguments the caller may not expect to select that much, or nothing: wide selectors, labels
+    /// that no block has, and blocks that do not know the times of their series.
+    pub(super) fn tell(&self, queries: &[&Queries<'_>], quiet: Quiet) -> Result<(), Failure> {
+        self.matching.tell_wide(quiet);
+        self.matching.tell_unknown(queries, quiet)?;
+        if self.time()?.is_none() || quiet.is_set() {
+            return Ok(());
+        }
+        let untimed = queries.iter().map(|queries| queries.query.untimed_blocks()).sum::<Result<u64, _>>()?;
+        if untimed > 0 {
+            let of = if untimed == 1 {
+                "block does not know the times of its series"
+            } else {
+                "blocks do not know the times of their series"
+            };
+            tell(|out| writeln!(out, "chronoxide-inspect: note: {untimed} {of}: all count that match"));
+        }
+        Ok(())
+    }
+}
+
 /// Tells if no block has a label, unless blocks are missing. Returns the exit code of a list of its values then.
 pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> Result<Option<Exit>, Failure> {
     for queries in queries {
@@ -122,7 +175,7 @@ pub(crate) struct SeriesArguments {
     #[command(flatten)]
     pub(crate) sources: Sources,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) asked: Asked,
     /// Format of a series; --json is short for series-json
     #[arg(long, value_enum, default_value_t = SeriesFormat::Table)]
     pub(crate) format: SeriesFormat,
@@ -139,7 +192,7 @@ pub(crate) struct LabelsArguments {
     #[command(flatten)]
     pub(crate) sources: Sources,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) asked: Asked,
     /// Print JSON: one string per line
     #[arg(long)]
     pub(crate) json: bool,
@@ -165,7 +218,7 @@ pub(crate) struct CardinalityArguments {
     #[command(flatten)]
     pub(crate) sources: Sources,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) asked: Asked,
     /// Entries of each list to show; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<usize>)]
     pub(crate) first: usize,
@@ -183,7 +236,7 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
     #[command(flatten)]
-    pub(crate) matching: Matching,
+    pub(crate) asked: Asked,
     /// Metrics to show; 0 for all. Does not limit --series
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<usize>)]
     pub(crate) first: usize,

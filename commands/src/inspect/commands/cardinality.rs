@@ -10,9 +10,8 @@ use crate::{Exit, Failure, Quiet, json_line, print_styled};
 
 pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(None, quiet)?;
-    arguments.matching.tell_wide(quiet);
-    let queries = inputs.query(&arguments.matching.selectors)?;
-    arguments.matching.tell_unknown(&[&queries], quiet)?;
+    let queries = inputs.query(&arguments.asked)?;
+    arguments.asked.tell(&[&queries], quiet)?;
     let counts = Cardinality::new(&queries.query, (arguments.first > 0).then_some(arguments.first))?;
     // Zeros would hide the error.
     if !queries.has_failed() {

@@ -17,10 +17,8 @@ pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Fail
     let mut inputs = paths.map(|path| Inputs::open_packed([path], quiet));
     Inputs::unpack(&mut inputs, None)?;
     let [a, b] = inputs;
-    arguments.matching.tell_wide(quiet);
-    let selectors = &arguments.matching.selectors;
-    let (a, b) = (a.query(selectors)?, b.query(selectors)?);
-    arguments.matching.tell_unknown(&[&a, &b], quiet)?;
+    let (a, b) = (a.query(&arguments.asked)?, b.query(&arguments.asked)?);
+    arguments.asked.tell(&[&a, &b], quiet)?;
     let difference = Difference::new(&a.query, &b.query)?;
     let mut differs = false;
     // A side that cannot be read at all would look as if all of its series were gone.

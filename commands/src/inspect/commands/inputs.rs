@@ -11,6 +11,7 @@ use chronoxide_reader::{Block, Checks, Entry, Folder, FolderError, OpenError};
 use chronoxide_select::{BlockSet, IndexedBlock, Selector};
 use chronoxide_text::escape::TerminalSafe;
 
+use super::arguments::Asked;
 use crate::inspect::opened::{check_archive_memory, open_packed_block};
 use crate::inspect::remote;
 use crate::inspect::{in_file, worse};
@@ -165,9 +166,12 @@ impl Inputs {
         Self { queried: blocks.into(), is_one_file: true, ..Self::default() }
     }
 
-    /// Starts queries of the series that match at least one selector, or of all series if there are no selectors.
-    pub(super) fn query(&self, selectors: &[Selector]) -> Result<Queries<'_>, Failure> {
-        Ok(Queries { inputs: self, query: self.selected(selectors)?.skip_damaged(&self.damaged) })
+    /// Starts queries of the series that are asked for: of all series if there are no selectors and times.
+    pub(super) fn query(&self, asked: &Asked) -> Result<Queries<'_>, Failure> {
+        Ok(Queries {
+            inputs: self,
+            query: self.selected(&asked.matching.selectors, asked.time()?)?.skip_damaged(&self.damaged),
+        })
     }
 
     /// Returns the blocks whose strings are text, and reports the others: a query may not meet all strings.
@@ -183,11 +187,19 @@ impl Inputs {
     }
 
     /// Starts a query that ends at damage.
-    pub(super) fn selected(&self, selectors: &[Selector]) -> Result<Query<'_>, chronoxide::Error> {
+    pub(super) fn selected(
+        &self,
+        selectors: &[Selector],
+        time: Option<(i64, i64)>,
+    ) -> Result<Query<'_>, chronoxide::Error> {
         let blocks = self.queried.get_or_init(|| BlockSet::from_blocks(self.blocks_of_text()).into());
         let mut selectors = selectors.iter().map(chronoxide::Selector::from);
         let first = blocks.query(selectors.next().unwrap_or_default())?;
-        selectors.try_fold(first, Query::or)
+        let query = selectors.try_fold(first, Query::or)?;
+        Ok(match time {
+            Some((start, end)) => query.between(start, end),
+            None => query,
+        })
     }
 
     /// Returns the blocks as one input of a report.

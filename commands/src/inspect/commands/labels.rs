@@ -13,9 +13,8 @@ use crate::{Exit, Failure, Quiet, json_line, print, tell};
 
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(None, quiet)?;
-    arguments.matching.tell_wide(quiet);
-    let queries = inputs.query(&arguments.matching.selectors)?;
-    arguments.matching.tell_unknown(&[&queries], quiet)?;
+    let queries = inputs.query(&arguments.asked)?;
+    arguments.asked.tell(&[&queries], quiet)?;
     let names = queries.query.label_names()?;
     print(|out| write_lines(&names, arguments.json, out))?;
     Ok(queries.finish())
@@ -34,9 +33,8 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
         return Err(Failure::new(Exit::Io, message));
     }
     let inputs = labels.sources.open(None, quiet)?;
-    labels.matching.tell_wide(quiet);
-    let queries = inputs.query(&labels.matching.selectors)?;
-    labels.matching.tell_unknown(&[&queries], quiet)?;
+    let queries = inputs.query(&labels.asked)?;
+    labels.asked.tell(&[&queries], quiet)?;
     let most = if *limit > 0 { *limit } else { usize::MAX };
     let values = queries.query.clone().max_strings(most).label_values_with_prefix(name, prefix)?;
     let is_empty = values.is_empty() && !queries.has_failed();

@@ -11,21 +11,25 @@ use super::inputs::Inputs;
 use crate::{Exit, Failure, Quiet, print};
 
 pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let selectors = &arguments.matching.selectors;
+    let asked = &arguments.asked;
+    let (selectors, time) = (&asked.matching.selectors, asked.time()?);
     let inputs = match &arguments.sources.paths[..] {
-        [path] if !selectors.is_empty() && crate::url(path).is_some() && crate::location_url(path).is_none() => {
+        [path]
+            if !asked.matching.selectors.is_empty()
+                && crate::url(path).is_some()
+                && crate::location_url(path).is_none() =>
+        {
             // Only what the query reads is fetched.
             let read = |blocks: &chronoxide::Blocks| {
                 let inputs = Inputs::from_blocks(blocks.clone());
-                write(arguments, &inputs.selected(selectors)?, true, &mut io::sink()).map(drop)
+                write(arguments, &inputs.selected(selectors, time)?, true, &mut io::sink()).map(drop)
             };
             Inputs::from_blocks(OpenOptions::new().open_for(path, read)?)
         }
         _ => arguments.sources.open(None, quiet)?,
     };
-    arguments.matching.tell_wide(quiet);
-    let queries = inputs.query(selectors)?;
-    arguments.matching.tell_unknown(&[&queries], quiet)?;
+    let queries = inputs.query(asked)?;
+    asked.tell(&[&queries], quiet)?;
     let mut read = Ok(());
     print(|out| {
         let written = write(arguments, &queries.query, inputs.is_one_file(), out);

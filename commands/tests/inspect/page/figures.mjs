@@ -133,6 +133,10 @@ export async function checkFigures(page, check, report) {
     label: { exact: String(metric.labels[0]?.values ?? 0) },
   })));
   await compare("parts-table", report.parts.map((part) => ({ name: text(part.name), bytes: size(part.bytes) })));
+  await compare("times-table", (report.series_times?.slots ?? []).map((slot) => ({
+    start: text(slot.start), end: text(slot.end), series: count(slot.series), new: count(slot.new),
+    gone: count(slot.gone),
+  })));
   await compare("windows-table", report.windows.map((window) => ({
     start: text(window.start), end: text(window.end), blocks: count(window.blocks), bytes: size(window.bytes),
     series: count(window.series), new: count(window.new), gone: count(window.gone),

@@ -1,4 +1,4 @@
-// Chart of series per window: bars upwards for series, with the new ones on top, and downwards for the gone ones.
+// Chart of series per window or slot of time: bars upwards for series, with the new ones on top, and downwards for the gone ones.
 (function (page) {
   "use strict";
 
@@ -75,13 +75,13 @@
   }
 
   // Creates the chart. It is drawn again when its width changes.
-  function chart(windows) {
+  function chart(windows, noun) {
     const svg = shape("svg", {
-      role: "img", "aria-label": `Series in ${exact(windows.length)} windows; the table has the numbers`,
+      role: "img", "aria-label": `Series in ${exact(windows.length)} ${noun}s; the table has the numbers`,
       height: HEIGHT,
     });
-    const legend = element("p", { class: "legend" }, key("kept", "in the window before too"), key("new", "new"),
-      key("gone", "gone since the window before"));
+    const legend = element("p", { class: "legend" }, key("kept", `in the ${noun} before too`), key("new", "new"),
+      key("gone", `gone since the ${noun} before`));
     const figure = element("div", { class: "chart" }, svg, legend);
     let drawn = 0;
     new ResizeObserver(() => {

@@ -5,7 +5,7 @@
   const { element, button, selection } = page;
 
   const MAKERS = [
-    "comparison", "suggestions", "treemap", "labels", "metrics", "windows", "growth", "parts", "blockList",
+    "comparison", "suggestions", "treemap", "labels", "metrics", "times", "windows", "growth", "parts", "blockList",
   ];
 
   // Shows the selected metric in a bar that stays in view.

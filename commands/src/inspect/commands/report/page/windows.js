@@ -1,4 +1,4 @@
-// Sections of a folder of blocks: windows, growth and blocks.
+// Sections of time and of a folder of blocks: slots of time, windows, growth and blocks.
 (function (page) {
   "use strict";
 
@@ -20,6 +20,32 @@
     }).node;
   }
 
+  function slotTable(slots) {
+    return new Table({
+      id: "times-table", caption: "Slots in order of time", noun: "slot", rows: slots,
+      words: (row) => `${row.start} ${row.end}`,
+      columns: [
+        { id: "start", title: "Start", value: (row) => row.start, cell: (row) => page.time(row.start) },
+        { id: "end", title: "End", value: (row) => row.end, cell: (row) => page.time(row.end) },
+        { id: "series", title: "Series", numeric: true, value: (row) => row.series },
+        { id: "new", title: "New", numeric: true, value: (row) => row.new },
+        { id: "gone", title: "Gone", numeric: true, value: (row) => row.gone },
+      ],
+    }).node;
+  }
+
+  // Creates the section with the series that had data in each slot of time.
+  function times(report) {
+    if (report.series_times === null || report.series_times.slots.length === 0) {
+      return null;
+    }
+    const { slots, unknown } = report.series_times;
+    const lead = element("p", { class: "lead" },
+      "Series from their first to their last data. New series had their first data in the slot; gone series had their ",
+      "last in the slot before.", unknown > 0 ? ` The times of ${page.exact(unknown)} series are unknown.` : "");
+    return page.section("times", "Series by their data", lead, page.chart(slots, "slot"), slotTable(slots));
+  }
+
   // Creates the section with the series of each window.
   function windows(report) {
     if (report.windows.length === 0) {
@@ -28,7 +54,8 @@
     const lead = element("p", { class: "lead" },
       "New series were not in the window before (in the first window, all are new); gone series were, and are not in ",
       "this one. Many of both with an even total is churn: a label changes its values.");
-    return page.section("windows", "Series over time", lead, page.chart(report.windows), windowTable(report));
+    return page.section("windows", "Series over time", lead, page.chart(report.windows, "window"),
+      windowTable(report));
   }
 
   // Creates the section with the metrics that grew.
@@ -62,5 +89,5 @@
     return report.blocks.length < 2 ? null : page.section("blocks", "Blocks", page.blocks(report));
   }
 
-  Object.assign(page, { windows, growth, blockList });
+  Object.assign(page, { times, windows, growth, blockList });
 })((globalThis.chronoxide ??= {}));
