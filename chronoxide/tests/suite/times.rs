@@ -154,6 +154,31 @@ fn limits_count_series_with_data() -> TestResult {
     Ok(())
 }
 
+/// The times of series are known also if that of their block is not.
+#[test]
+fn a_block_without_a_time_range_has_times_of_series() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("one.cx");
+    let mut writer = BlockWriter::new();
+    let last = writer.add_column(Blocks::LAST_TIME, ValueType::I64, ColumnMerge::Max)?;
+    for (pod, time) in [("a", Some(i64::MIN)), ("b", Some(50)), ("c", Some(i64::MAX)), ("d", None)] {
+        let series = writer.insert([("pod", pod)])?;
+        if let Some(time) = time {
+            writer.set(last, series, time)?;
+        }
+    }
+    writer.finish(&path)?;
+    let blocks = Blocks::open(&path)?;
+    let pods = |start, end| blocks.query("{}")?.between(start, end).label_values("pod");
+    assert_eq!(pods(i64::MIN, i64::MAX)?, ["a", "b", "c", "d"]);
+    assert_eq!(pods(i64::MIN + 1, 0)?, ["b", "c", "d"]);
+    assert_eq!(pods(50, 51)?, ["b", "c", "d"]);
+    assert_eq!(pods(51, 52)?, ["c", "d"]);
+    assert!(pods(51, 51)?.is_empty() && pods(52, 51)?.is_empty());
+    assert_eq!(blocks.query("{}")?.between(50, 51).untimed_blocks()?, 0);
+    Ok(())
+}
+
 /// Columns with the names of times and values of another type say nothing about times.
 #[test]
 fn times_of_another_type_are_unknown() -> TestResult {
@@ -167,5 +192,6 @@ fn times_of_another_type_are_unknown() -> TestResult {
     let blocks = Blocks::open(&path)?;
     let query = blocks.query("up")?.between(10, 20);
     assert_eq!((query.count()?, query.untimed_blocks()?), (1, 1));
+    assert_eq!(query.between(20, 20).count()?, 0);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chronoxide::OpenOptions;
+use chronoxide::{OpenOptions, ValueType};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::{Block, SeriesRef};
 use chronoxide_select::{Limits, Selection};
@@ -132,7 +132,7 @@ struct PartMessage {
 struct ColumnMessage {
     #[prost(string, tag = "1")]
     name: String,
-    #[prost(oneof = "ContentMessage", tags = "2, 3, 4")]
+    #[prost(oneof = "ContentMessage", tags = "2, 3, 4, 5")]
     content: Option<ContentMessage>,
 }
 
@@ -144,6 +144,18 @@ enum ContentMessage {
     BlockId(bool),
     #[prost(string, tag = "4")]
     Label(String),
+    #[prost(message, tag = "5")]
+    Values(ValuesMessage),
+}
+
+/// A series column.
+#[derive(Clone, PartialEq, Message)]
+struct ValuesMessage {
+    #[prost(string, tag = "1")]
+    name: String,
+    /// Type of the values, by its number in blocks.
+    #[prost(uint32, tag = "2")]
+    value_type: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -160,6 +172,9 @@ impl ColumnMessage {
             ColumnContent::SeriesRef => ContentMessage::SeriesRef(true),
             ColumnContent::BlockId => ContentMessage::BlockId(true),
             ColumnContent::Label(name) => ContentMessage::Label(name.clone()),
+            ColumnContent::Values { name, value_type } => {
+                ContentMessage::Values(ValuesMessage { name: name.clone(), value_type: value_type.code().into() })
+            }
             other => return internal_err!("a table of series has no column of {other:?}"),
         };
         Ok(Self { name: column.name().to_owned(), content: Some(content) })
@@ -174,6 +189,12 @@ impl ColumnMessage {
             Some(ContentMessage::SeriesRef(_)) => Column::series_ref(),
             Some(ContentMessage::BlockId(_)) => Column::block_id(),
             Some(ContentMessage::Label(name)) => Column::label(name),
+            Some(ContentMessage::Values(values)) => {
+                match u8::try_from(values.value_type).ok().and_then(ValueType::from_code) {
+                    Some(value_type) => Column::values(&values.name, value_type),
+                    None => return exec_err!("column {:?} of a received plan has an unknown type", self.name),
+                }
+            }
             None => return exec_err!("column {:?} of a received plan has no content", self.name),
         };
         Ok(column.with_name(&self.name))

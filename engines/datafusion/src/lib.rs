@@ -27,10 +27,11 @@
 //! |---|---|---|
 //! | `block` | `Utf8View` | id of the block; only in tables of folders |
 //! | `series_ref` | `UInt64` | ref of the series in its block |
+//! | `first_time`, `last_time` | `Timestamp(Nanosecond, "UTC")` | first and last time of the series in its block; only if a block knows them, null if unknown |
 //! | one per label | `Utf8View` (or [`Strings::Dictionary`]) | value of the label, null if the series does not have it |
 //!
-//! A series that several blocks of a folder have is a row for each of them. If a label is named `block` or
-//! `series_ref`, it keeps its name, and the other column gets a leading underscore. Names with dots or capital letters
+//! A series that several blocks of a folder have is a row for each of them. If a label is named like one of the first
+//! four columns, it keeps its name, and the other column gets a leading underscore. Names with dots or capital letters
 //! need double quotes in SQL: `"k8s.namespace.name"`.
 //!
 //! # Absent labels
@@ -51,8 +52,9 @@
 //!
 //! A condition on a single label is evaluated on the distinct values of the label, and only series with an accepted
 //! value are read: comparisons, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `~*`, `IS NULL`, `IS DISTINCT FROM`, casts to
-//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `series_ref` and `block` with
-//! constants. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads no series at
+//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `series_ref`, `block`, `first_time`
+//! and `last_time` with constants: `first_time < '2025-11-11T10:00:00Z' AND last_time >= '2025-11-11T09:00:00Z'` are
+//! the series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads no series at
 //! all. Other conditions, such as those on two labels or with functions, are left to DataFusion. `EXPLAIN` shows the
 //! conditions and how many series they leave.
 //!
@@ -61,7 +63,7 @@
 //! | `series_table` | [`SeriesTable`]: blocks as a table |
 //! | `predicate` | conditions of a query as accepted codes and refs |
 //! | `values` | evaluation of a condition on the values of a label |
-//! | `numbers` | comparisons of `series_ref` as ranges |
+//! | `numbers` | comparisons of numbers with constants as ranges |
 //! | `series_exec` | the plan that reads series |
 //! | `refs_of_joins` | [`RefsOfJoins`]: conditions on refs that follow from a join |
 //! | `counts_of_groups` | [`CountsOfGroups`]: groups by a label, counted in the codes of rows |

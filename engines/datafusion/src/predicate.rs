@@ -19,7 +19,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use crate::error::external;
-use crate::numbers::refs;
+use crate::numbers::Numbers;
 use crate::values::{Lookup, evaluate};
 
 /// All conditions of a query on a table of series.
@@ -37,6 +37,8 @@ enum Condition {
     Block { column: Column, condition: Arc<dyn PhysicalExpr> },
     /// Accepted refs.
     Refs(Selection),
+    /// Accepted values of a series column.
+    Values { name: String, numbers: Numbers },
     /// True if all rows are accepted; none otherwise.
     Constant(bool),
 }
@@ -71,7 +73,7 @@ pub(crate) fn is_exact<'c>(expr: &Expr, content: impl Fn(&str) -> Option<&'c Col
     let [column] = columns.into_iter().collect::<Vec<_>>()[..] else { return false };
     match content(column) {
         Some(ColumnContent::Label(_) | ColumnContent::BlockId) => never_fails(expr),
-        Some(ColumnContent::SeriesRef) => refs(expr).is_some(),
+        Some(ColumnContent::SeriesRef | ColumnContent::Values { .. }) => Numbers::accepted(expr).is_some(),
         _ => false,
     }
 }
@@ -196,9 +198,12 @@ impl Predicate {
                 ColumnContent::BlockId => {
                     Condition::Block { column: Column::block_id().with_name(column), condition: alone()? }
                 }
-                _ => match refs(filter) {
-                    Some(refs) => Condition::Refs(refs),
-                    None => return plan_err!("{filter} is not a comparison of refs with constants"),
+                content => match (Numbers::accepted(filter), content) {
+                    (Some(numbers), ColumnContent::Values { name, .. }) => {
+                        Condition::Values { name: name.clone(), numbers }
+                    }
+                    (Some(numbers), _) => Condition::Refs(numbers.to_refs()),
+                    (None, _) => return plan_err!("{filter} is not a comparison of numbers with constants"),
                 },
             });
         }
@@ -217,11 +222,13 @@ impl Predicate {
         let view = table.block().view();
         let mut accepted = Vec::new();
         let mut refs = table.all();
+        let mut values = Vec::new();
         for condition in &self.conditions {
             match condition {
                 Condition::Constant(true) => {}
                 Condition::Constant(false) => return Ok(Selection::default()),
                 Condition::Refs(own) => refs = refs.intersection(own),
+                Condition::Values { name, numbers } => values.push((name, numbers)),
                 Condition::Block { column, condition } => {
                     let id: ArrayRef = Arc::new(StringViewArray::from_iter_values([view.block_id().to_string()]));
                     let schema = Schema::new(vec![column.field(Strings::View)]);
@@ -240,13 +247,21 @@ impl Predicate {
                 }
             }
         }
-        let selected = table.indexed().search(limits, |searcher| match first {
-            _ if accepted.is_empty() => Ok(table.all()),
-            // The first series of the block need not be those whose refs are accepted.
-            Some(first) if refs == table.all() => searcher.pages_of_codes(&accepted)?.take(searcher, first),
-            _ => searcher.select_codes(&accepted),
+        let selected = table.indexed().search(limits, |searcher| {
+            let by_labels = match first {
+                _ if accepted.is_empty() => table.all(),
+                // The first series of the block need not be those whose refs and values are accepted.
+                Some(first) if refs == table.all() && values.is_empty() => {
+                    searcher.pages_of_codes(&accepted)?.take(searcher, first)?
+                }
+                _ => searcher.select_codes(&accepted)?,
+            };
+            let both = by_labels.intersection(&refs);
+            values
+                .iter()
+                .try_fold(both, |series, (name, numbers)| searcher.with_values(&series, name, numbers.ranges()))
         });
-        Ok(selected.map_err(external)?.intersection(&refs))
+        selected.map_err(external)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
-use chronoxide::{Blocks, OpenOptions};
+use chronoxide::{Blocks, OpenOptions, ValueType};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
 use chronoxide_select::{Limits, Selection};
 use datafusion::catalog::{Session, TableProvider};
@@ -44,6 +44,14 @@ impl SeriesTable {
             names.extend(table.label_names().map_err(external)?);
         }
         let own = blocks.is_folder().then(Column::block_id).into_iter().chain([Column::series_ref()]);
+        let mut times = Vec::new();
+        for (name, series_column) in [("first_time", Blocks::FIRST_TIME), ("last_time", Blocks::LAST_TIME)] {
+            let found = blocks.column(series_column).map_err(external)?;
+            if found.is_some_and(|column| column.info().value_type == ValueType::I64) {
+                times.push(Column::values(series_column, ValueType::I64).with_name(name));
+            }
+        }
+        let own = own.chain(times);
         let columns = Column::with_labels(own, names.into_iter().collect());
         // Tables are handed to DataFusion of other languages, too.
         let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();

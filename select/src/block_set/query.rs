@@ -93,7 +93,7 @@ impl<'a> SetQuery<'a> {
     }
 
     /// Leaves out blocks and series without data from `start` (ns since 1970) to before `end`: see [`Searcher::within`].
-    /// A block whose time range is unknown is queried.
+    /// A block whose time range is unknown is queried. A range that ends before it begins has no data.
     #[must_use]
     pub fn within(self, start: i64, end: i64) -> Self {
         Self { time: Some(TimeRange { start, end }), ..self }
@@ -102,7 +102,8 @@ impl<'a> SetQuery<'a> {
     /// Returns the blocks of the time range, with their places.
     pub(super) fn blocks(&self) -> Vec<(usize, &'a SetBlock)> {
         let has_data = |block: &SetBlock| match (self.time, block.time()) {
-            (Some(wanted), Some(has)) => wanted.start < wanted.end && has.start < wanted.end && wanted.start < has.end,
+            (Some(wanted), _) if wanted.start >= wanted.end => false,
+            (Some(wanted), Some(has)) => has.start < wanted.end && wanted.start < has.end,
             _ => true,
         };
         self.set.blocks().iter().enumerate().filter(|(_, block)| has_data(block)).collect()

@@ -8,7 +8,7 @@
 //! | `evaluation` | conditions on their way from dictionaries up to keysets |
 //! | `posted` | conditions on few values, by postings |
 //! | `collector` | refs of selected series while they are found |
-//! | `time` | selected series that have data in a time range |
+//! | `values` | selected series by values of series columns: by time ranges and numbers |
 //! | `select` | [`Searcher::select`](crate::Searcher::select), and [`select`] for a single query |
 
 pub(crate) mod collector;
@@ -18,7 +18,7 @@ mod posted;
 mod select;
 pub(crate) mod selected;
 mod selected_members;
-mod time;
+mod values;
 
 pub use condition::AcceptedCodes;
 pub use select::select;

@@ -1,11 +1,13 @@
-//! Selected series that have data in a time range.
+//! Selected series by their values: those that have data in a time range, and those with some numbers.
+
+use std::ops::RangeInclusive;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::view::TimeRange;
+use chronoxide_format::view::{SeriesColumn, TimeRange};
 
 use crate::conditions::collector::Collector;
 use crate::rows::times::{Times, has_all_data_in};
-use crate::{Ranges, Searcher, SelectError};
+use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// Series between two checks of the limits.
 const SERIES_PER_CHECK: u32 = 1 << 16;
@@ -43,6 +45,26 @@ impl<'data> Searcher<'_, 'data> {
         }
     }
 
+    /// Returns those of some series whose value of a series column is in one of some ranges; none if the block does not
+    /// have the column. Costs as much as the comparisons of [`Searcher::within`], per range.
+    ///
+    /// # Errors
+    /// As [`Searcher::select`], except that the number of series is not limited.
+    pub fn with_values(
+        &self,
+        series: &Selection,
+        column: &str,
+        ranges: &[RangeInclusive<i128>],
+    ) -> Result<Selection, SelectError> {
+        let Some(column) = self.view.series_column(column)? else { return Ok(Selection::default()) };
+        let mut found = Selection::default();
+        for values in ranges {
+            let within = self.collect(&column, (values, false), series.refs(), usize::MAX)?;
+            found = found.union(&Selection::from_ranges(within.into_refs()));
+        }
+        Ok(found)
+    }
+
     /// Returns those of some series that have data in the time range, in at most `max_ranges` ranges, and the first ref
     /// that was not looked at, or `None` if all were.
     pub(crate) fn in_time(
@@ -52,20 +74,32 @@ impl<'data> Searcher<'_, 'data> {
     ) -> Result<(Ranges, Option<SeriesRef>), SelectError> {
         let (mut kept, mut next) = (series, None);
         for (column, values) in self.times()?.iter().flat_map(Times::conditions) {
-            let mut within = Collector::new(0, max_ranges, self.limits);
-            for range in kept.in_steps(SERIES_PER_CHECK) {
-                self.limits.check()?;
-                if within.is_full() {
-                    break;
-                }
-                let range = SeriesRef(range.start)..SeriesRef(range.end);
-                column.ranges_within(range, &values, true, |range| within.push(range))?;
-            }
+            let within = self.collect(&column, (&values, true), &kept, max_ranges)?;
             if within.is_full() {
                 next = Some(SeriesRef(within.end()));
             }
             kept = within.into_refs();
         }
         Ok((kept, next))
+    }
+
+    /// Collects those of some series whose value is in a range, or that have none if that is accepted, too.
+    fn collect(
+        &self,
+        column: &SeriesColumn<'_>,
+        (values, has_absent): (&RangeInclusive<i128>, bool),
+        series: &Ranges,
+        max_ranges: usize,
+    ) -> Result<Collector<'_>, SelectError> {
+        let mut within = Collector::new(0, max_ranges, self.limits);
+        for range in series.in_steps(SERIES_PER_CHECK) {
+            self.limits.check()?;
+            if within.is_full() {
+                break;
+            }
+            let range = SeriesRef(range.start)..SeriesRef(range.end);
+            column.ranges_within(range, values, has_absent, |range| within.push(range))?;
+        }
+        Ok(within)
     }
 }

@@ -231,3 +231,55 @@ async fn selectors_have_their_counterparts() {
     assert_eq!(counts, [2, 8, 6, 4, 3, 3, 7]);
     assert_eq!(agree(&context, "SELECT series_ref FROM {} WHERE pod <> 'api-1'").await.len(), 2, "null is not unequal");
 }
+
+/// Minutes at which the series of the golden `columns` were first and last seen, by ref; as the test kit gave them.
+const MINUTES: [(i64, i64); 10] =
+    [(0, 120), (0, 120), (0, 3), (90, 120), (0, 120), (0, 120), (0, 120), (119, 120), (0, 90), (0, 120)];
+
+#[tokio::test]
+async fn conditions_on_times_are_pushed_and_exact() {
+    let golden = goldens().into_iter().find(|golden| golden.name == "columns").expect("it is there");
+    let context = session_of_block(&golden.bytes);
+    let time = |minute: i64| {
+        let seconds = 1_700_000_040 + minute * 60;
+        let (hour, minute) = ((seconds / 3_600) % 24, (seconds / 60) % 60);
+        format!("'2023-11-{}T{hour:02}:{minute:02}:00Z'", if seconds < 1_700_006_400 { 14 } else { 15 })
+    };
+    let refs = |filter: &dyn Fn(i64, i64) -> bool| -> Vec<Vec<String>> {
+        let kept = (0..).zip(MINUTES).filter(|(_, (first, last))| filter(*first, *last));
+        kept.map(|(number, _): (u32, _)| vec![number.to_string()]).collect()
+    };
+    for from in [-10, 0, 3, 4, 90, 91, 119, 120, 121] {
+        for to in [0, 1, 90, 91, 200] {
+            let (from_text, to_text) = (time(from), time(to));
+            for (condition, expected) in [
+                (
+                    format!("first_time < {to_text} AND last_time >= {from_text}"),
+                    refs(&|first, last| first < to && last >= from),
+                ),
+                (format!("first_time = {from_text}"), refs(&|first, _| first == from)),
+                (format!("first_time <> {from_text}"), refs(&|first, _| first != from)),
+                (format!("last_time BETWEEN {from_text} AND {to_text}"), refs(&|_, last| (from..=to).contains(&last))),
+                (
+                    format!("{from_text} < last_time OR last_time = {to_text}"),
+                    refs(&|_, last| from < last || last == to),
+                ),
+                (format!("first_time IN ({from_text}, {to_text})"), refs(&|first, _| first == from || first == to)),
+            ] {
+                let query = format!("SELECT series_ref FROM series WHERE {condition}");
+                assert_eq!(crate::rows::rows(&context, &query).await, Ok(expected.clone()), "{condition}");
+                let limited = format!("{query} ORDER BY series_ref LIMIT 1");
+                let first = expected.iter().take(1).cloned().collect();
+                assert_eq!(crate::rows::rows(&context, &limited).await, Ok::<Vec<_>, String>(first), "{condition}");
+                let plan = crate::rows::plan(&context, &query).await;
+                assert!(!plan.contains("FilterExec"), "{condition}: {plan}");
+            }
+        }
+    }
+    let found = crate::rows::rows(&context, "SELECT first_time, last_time FROM series WHERE series_ref = 2").await;
+    assert_eq!(found, Ok(vec![vec!["2023-11-14T22:14:00Z".to_owned(), "2023-11-14T22:17:00Z".to_owned()]]));
+    // A function of a time is left to DataFusion.
+    let counted =
+        crate::rows::rows(&context, "SELECT count(*) FROM series WHERE date_part('hour', last_time) = 0").await;
+    assert_eq!(counted, Ok(vec![vec![MINUTES.iter().filter(|(_, last)| *last >= 106).count().to_string()]]));
+}
