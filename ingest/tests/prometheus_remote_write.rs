@@ -10,7 +10,7 @@ use prost::Message;
 use crate::taken::Taken;
 
 /// The protocol as its documents have it, with fields that the decoder does not look at.
-mod v1 {
+pub mod v1 {
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct WriteRequest {
         #[prost(message, repeated, tag = "1")]
@@ -76,7 +76,7 @@ mod v1 {
     }
 }
 
-mod v2 {
+pub mod v2 {
     use super::v1::{Histogram, Sample};
 
     #[derive(Clone, PartialEq, prost::Message)]
@@ -110,7 +110,7 @@ mod v2 {
 
 const MAX_LEN: usize = 1 << 20;
 
-fn body(message: &impl Message) -> Vec<u8> {
+pub fn body(message: &impl Message) -> Vec<u8> {
     snap::raw::Encoder::new().compress_vec(&message.encode_to_vec()).unwrap()
 }
 
@@ -125,7 +125,7 @@ fn labels(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// A series: labels, times of samples, times of histograms, in milliseconds.
-type Model = (Vec<(String, String)>, Vec<i64>, Vec<i64>);
+pub type Model = (Vec<(String, String)>, Vec<i64>, Vec<i64>);
 
 fn points(times: &[i64]) -> Vec<v1::Sample> {
     times.iter().map(|&timestamp| v1::Sample { value: 1.5, timestamp }).collect()
@@ -136,7 +136,7 @@ fn histograms(times: &[i64]) -> Vec<v1::Histogram> {
     times.iter().map(one).collect()
 }
 
-fn in_version_1(all: &[Model]) -> v1::WriteRequest {
+pub fn in_version_1(all: &[Model]) -> v1::WriteRequest {
     let one = |(labels, samples, native): &Model| v1::TimeSeries {
         labels: labels.iter().map(|(name, value)| v1::Label { name: name.clone(), value: value.clone() }).collect(),
         samples: points(samples),
@@ -150,7 +150,7 @@ fn in_version_1(all: &[Model]) -> v1::WriteRequest {
     v1::WriteRequest { timeseries: all.iter().map(one).collect(), metadata: Vec::new() }
 }
 
-fn in_version_2(all: &[Model]) -> v2::Request {
+pub fn in_version_2(all: &[Model]) -> v2::Request {
     let mut symbols = vec![String::new()];
     let mut refs = BTreeMap::from([(String::new(), 0)]);
     let mut timeseries = Vec::new();

@@ -21,6 +21,7 @@ mod prometheus_tsdb;
 mod prometheus_wal;
 mod taken;
 mod threads;
+mod times;
 mod truncation;
 mod tsdb_damage;
 mod tsdb_deletions;

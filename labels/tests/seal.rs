@@ -1,9 +1,12 @@
 //! A sealed store is a valid block with exactly the store's series, under the returned refs.
 
+use std::collections::BTreeMap;
+
+use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_format::write::{BlockMeta, BuildError};
+use chronoxide_format::write::{BlockMeta, BuildError, ColumnWriter, SeriesValues};
 use chronoxide_labels::Layout;
 use chronoxide_labels::{KeysetStore, LabelSetStore, LabelSets, SealError, StoreRef};
 use chronoxide_testkit::random::Random;
@@ -114,7 +117,8 @@ fn metric_metadata_are_sealed_with_series_iter_and_with_some() {
     let meta = BlockMeta { metrics: [described, up].into_iter().collect(), ..BlockMeta::default() };
     let selected: bitvec::vec::BitVec = [false, true].into_iter().collect();
     for layout in LAYOUTS {
-        for block in [store.seal(layout, &meta).unwrap().block, store.seal_selected(&selected, layout, &meta).unwrap()]
+        for block in
+            [store.seal(layout, &meta).unwrap().block, store.seal_selected(&selected, layout, &meta, &[]).unwrap()]
         {
             let view = BlockView::open(&block).unwrap();
             view.verify().unwrap();
@@ -152,8 +156,47 @@ fn a_selection_is_the_block_of_a_store_that_has_only_these() {
         // Bits may end before the series do.
         selected.truncate(selected.last_one().map_or(0, |last| last + 1));
         for layout in LAYOUTS {
-            let block = store.seal_selected(&selected, layout, &BlockMeta::default()).unwrap();
+            let block = store.seal_selected(&selected, layout, &BlockMeta::default(), &[]).unwrap();
             assert_eq!(block, only.seal(layout, &BlockMeta::default()).unwrap().block, "seed {seed}, {layout:?}");
+        }
+    }
+}
+
+#[test]
+fn columns_have_the_values_of_the_selected_series() {
+    for seed in 0..20 {
+        let mut random = Random::new(seed);
+        let mut store = KeysetStore::new();
+        let mut selected = bitvec::vec::BitVec::new();
+        let column = ColumnWriter::new("number", ValueType::U64, ColumnMerge::Max).unwrap();
+        let mut column = SeriesValues::new(column);
+        let mut model = BTreeMap::new();
+        for _ in 0..random.below(600) {
+            let labels = random.labels(1 + seed as usize % 7);
+            let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (&**name, &**value)).collect();
+            let (series, is_new) = store.insert(&labels).unwrap();
+            if is_new {
+                let value = (random.below(4) > 0).then(|| random.below(1_000) as u64);
+                if let Some(value) = value {
+                    column.set(series.0, Value::U64(value)).unwrap();
+                }
+                selected.push(random.below(3) > 0);
+                if selected[series.index()] {
+                    model.insert(labels_of(&store, series), value);
+                }
+            }
+        }
+        for layout in LAYOUTS {
+            let columns = std::slice::from_ref(&column);
+            let bytes = store.seal_selected(&selected, layout, &BlockMeta::default(), columns).unwrap();
+            let block = BlockView::open(&bytes).unwrap();
+            block.verify().unwrap();
+            assert_eq!(block.series_count().unwrap() as usize, model.len(), "seed {seed}, {layout:?}");
+            let found = block.series_column("number").unwrap().expect("the block has it");
+            for (labels, value) in &model {
+                let series = block.find(labels.clone()).unwrap().expect("it was selected");
+                assert_eq!(found.get(series).unwrap(), value.map(Value::U64), "seed {seed}, {layout:?}");
+            }
         }
     }
 }

@@ -92,6 +92,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
 
+    /// Store the first and last time of each series as columns of the blocks (chronoxide.first_time and
+    /// chronoxide.last_time); a series without any time has none. Takes 16 bytes of memory per series and window
+    #[arg(long, help_heading = "Columns")]
+    pub(crate) times: bool,
+
+    /// With --times, round first times down and last times up to multiples of this duration; a shorter one takes more
+    /// bytes
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = time_step, requires = "times", help_heading = "Columns")]
+    pub(crate) time_step: NonZeroU64,
+
     /// Store histograms and summaries of OTLP as classic Prometheus series: _bucket with le, _sum, _count, quantile
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) classic_histograms: bool,
@@ -242,16 +252,26 @@ impl FormatChoice {
     }
 }
 
-/// Parses a duration such as `1h` or `90m`.
+/// Parses the length of a window.
 fn window(text: &str) -> Result<NonZeroU64, String> {
+    duration(text)?.ok_or_else(|| "the window must be longer than zero and shorter than 584 years".to_owned())
+}
+
+/// Parses the step of times, which are signed.
+fn time_step(text: &str) -> Result<NonZeroU64, String> {
+    let step = duration(text)?.filter(|step| i64::try_from(step.get()).is_ok());
+    step.ok_or_else(|| "the step must be longer than zero and shorter than 292 years".to_owned())
+}
+
+/// Parses a duration such as `1h` or `90m`, in nanoseconds. Returns `None` if it is not a nonzero `u64`.
+fn duration(text: &str) -> Result<Option<NonZeroU64>, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && text.bytes().any(|byte| byte != b'0') {
         return Err(format!("a duration has a unit, such as {text}h or {text}m"));
     }
     let text = if is_number { "0s" } else { text };
     let duration: SignedDuration = text.parse().map_err(|_| "expected a duration, such as 1h or 30m".to_owned())?;
-    let nanoseconds = u64::try_from(duration.as_nanos()).ok().and_then(NonZeroU64::new);
-    nanoseconds.ok_or_else(|| "the window must be longer than zero and shorter than 584 years".to_owned())
+    Ok(u64::try_from(duration.as_nanos()).ok().and_then(NonZeroU64::new))
 }
 
 /// Parses a time, or a half-open range of two times separated by `/`.
@@ -303,6 +323,19 @@ mod tests {
         for text in ["", "0s", "-1h", "1", "hour", "9999999h"] {
             assert!(window(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn steps_of_times_are_durations_that_fit_signed_nanoseconds() {
+        assert_eq!(time_step("1ns"), Ok(NonZeroU64::MIN));
+        assert_eq!(time_step("1m"), Ok(NonZeroU64::new(60_000_000_000).unwrap()));
+        let message = "the step must be longer than zero and shorter than 292 years";
+        // 2^63 ns are 2562047 h and 47 minutes.
+        assert!(time_step("2562047h").is_ok());
+        for text in ["0s", "-1m", "2562048h"] {
+            assert_eq!(time_step(text), Err(message.to_owned()), "{text}");
+        }
+        assert_eq!(time_step("1"), Err("a duration has a unit, such as 1h or 1m".to_owned()));
     }
 
     #[test]

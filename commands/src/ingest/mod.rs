@@ -276,6 +276,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
             window: arguments.window,
             separate_input_windows: is_folder,
             time: arguments.time,
+            time_step: arguments.times.then_some(arguments.time_step),
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
             max_windows: arguments.max_windows,
             // Several blocks become one file.

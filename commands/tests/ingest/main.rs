@@ -20,3 +20,4 @@ mod prometheus_data;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../ingest/tests/columns/tables.rs"]
 mod tables;
+mod times;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -14,6 +15,7 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow_ipc::writer::StreamWriter;
 use chronoxide_format::TableId;
+use chronoxide_format::column::Value;
 use chronoxide_format::view::BlockView;
 use chronoxide_testkit::sweep;
 use chronoxide_workload::{Format, Options, Workload};
@@ -160,8 +162,9 @@ fn folders_keep_to_the_limit_and_lose_nothing() {
         capture(&path);
         let output = folder.path().join("blocks/");
         let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", "64MiB"];
+        let times = &["--times", "--time-step", "1ns"][..];
         let window: &[&str] = if name.starts_with("spread") { &["--window", "1h"] } else { &[] };
-        let measured = run(&[&arguments, window].concat());
+        let measured = run(&[&arguments, window, times].concat());
         let stderr = String::from_utf8_lossy(&measured.output.stderr);
         assert_eq!(measured.output.status.code(), Some(0), "{name}: {stderr}");
         let blocks = blocks(&output);
@@ -261,6 +264,42 @@ fn a_file_is_merged_from_what_fits_into_the_limit() {
         });
         assert_eq!(merged, whole, "{options:?}");
     }
+}
+
+/// Labels and times of each series of a block, as hashes, in the order of their numbers.
+fn hashed_times(block: &[u8]) -> Vec<u64> {
+    let view = BlockView::open(block).unwrap();
+    let columns = view.series_columns().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(columns.len(), 2);
+    let mut hashes = Vec::new();
+    for number in 0..view.series_count().unwrap() {
+        let mut hasher = DefaultHasher::new();
+        for label in view.series(number.into()).unwrap().unwrap().labels() {
+            let label = label.unwrap();
+            (label.name, label.value).hash(&mut hasher);
+        }
+        for column in &columns {
+            let Some(Value::I64(time)) = column.get(number.into()).unwrap() else { panic!("no time of {number}") };
+            time.hash(&mut hasher);
+        }
+        hashes.push(hasher.finish());
+    }
+    hashes.sort_unstable();
+    hashes
+}
+
+#[test]
+fn a_merged_file_has_the_times_of_a_whole_one() {
+    let file = OneFile::new();
+    let [whole, merged] = ["4GiB", "224MiB"].map(|limit| {
+        let (block, _) = file.ingest(limit, &["--times", "--time-step", "1ms"]);
+        fs::remove_file(file.output()).unwrap();
+        let parents = BlockView::open(&block).unwrap().meta().unwrap().parents().unwrap().len();
+        assert_eq!(parents > 1, limit == "224MiB", "{parents} blocks were merged");
+        hashed_times(&block)
+    });
+    assert_eq!(whole.len() as u64, OneFile::SERIES);
+    assert!(whole == merged, "times differ");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use bitvec::vec::BitVec;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::policy::is_reserved_name;
 use chronoxide_format::view::TimeRange;
-use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, StoreKeyId, StoreRef};
+use chronoxide_format::write::{BlockMeta, SeriesValues};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, SealError, StoreKeyId, StoreRef};
 
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
@@ -113,7 +113,7 @@ impl<B: BlockSink> Assembler<B> {
             metric: Vec::new(),
             input: Vec::new(),
             labels: Vec::new(),
-            windows: Windows::new(options.window, options.max_windows),
+            windows: Windows::new(options.window, options.max_windows, options.time_step),
             metrics: Metrics::default(),
             names: names::Cache::default(),
             untranslated: Untranslated::default(),
@@ -175,7 +175,7 @@ impl<B: BlockSink> Assembler<B> {
             self.report.warn(Warning::NoWindow { count });
         }
         if self.report.blocks == 0 && self.options.window.is_none() {
-            self.seal(&BitVec::new(), &self.meta())?;
+            self.seal(&BitVec::new(), &self.meta(), &[])?;
         }
         Ok((self.report, self.blocks))
     }
@@ -286,13 +286,14 @@ impl<B: BlockSink> Assembler<B> {
         }
         let (length, metrics) = (self.windows.length(), std::mem::take(&mut self.metrics));
         let (windows, everywhere) = self.windows.take();
-        for window in windows {
+        for mut window in windows {
             let mut meta = self.meta();
             meta.time = window.time_range();
             meta.window = window.window_range(length).or(self.input_window.range());
             let metadata_numbers = window.all_metrics(&everywhere);
             meta.metrics.extend(metadata_numbers.iter_ones().filter_map(|number| metrics.get(number)));
-            self.seal(&window.series, &meta)?;
+            let columns = window.take_columns(self.options.time_step).map_err(SealError::from)?;
+            self.seal(&window.series, &meta, &columns)?;
         }
         let last_metadata = std::mem::take(&mut self.last_metadata);
         if let Some(number) = self.intern_metadata(&last_metadata.borrowed()) {
@@ -308,15 +309,15 @@ impl<B: BlockSink> Assembler<B> {
         BlockMeta { external_labels, annotations, policy: *policy, archive: *archive, ..BlockMeta::default() }
     }
 
-    /// Seals some series into a block, and gives it to the sink.
-    fn seal(&mut self, series: &BitSlice, meta: &BlockMeta) -> Result<(), AssembleError> {
+    /// Seals some series into a block with these columns, and gives it to the sink.
+    fn seal(&mut self, series: &BitSlice, meta: &BlockMeta, columns: &[SeriesValues]) -> Result<(), AssembleError> {
         let layout = self.options.layout;
         let others = Layout::ALL.into_iter().filter(|&other| self.options.compare_layouts && other != layout);
         let sealed = SealedBlock {
-            block: self.store.seal_selected(series, layout, meta)?,
+            block: self.store.seal_selected(series, layout, meta, columns)?,
             layout,
             others: others
-                .map(|other| Ok((other, self.store.seal_selected(series, other, meta)?)))
+                .map(|other| Ok((other, self.store.seal_selected(series, other, meta, columns)?)))
                 .collect::<Result<_, AssembleError>>()?,
             store_series: self.store.len(),
             store_memory: self.store.estimated_bytes(),

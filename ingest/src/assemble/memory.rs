@@ -45,7 +45,7 @@ impl<B> Assembler<B> {
             return false;
         }
         // The first series of a store need few bytes in each window.
-        let bytes = series.index() as u64 / 8;
+        let bytes = self.windows.bytes_per_window(series) as u64;
         bytes > 64 && self.windows.span(times).saturating_mul(bytes) > limit as u64 / 4
     }
 }

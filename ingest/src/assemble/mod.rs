@@ -44,6 +44,9 @@
 //! Memory is therefore bounded for streams of any length. A series that recurs after a cut is in two blocks, which a
 //! compaction merges.
 //!
+//! With [`time_step`](AssembleOptions::time_step), a window also keeps the first and last time of its series, and its
+//! block has them as columns.
+//!
 //! | module | contents |
 //! | --- | --- |
 //! | `options` | options of assembling |
@@ -54,6 +57,7 @@
 //! | `lists` | cache of encoded lists of attributes |
 //! | `template` | row that the points of a metric share |
 //! | `windows` | the series of each window |
+//! | `series_times` | first and last time of each series of a window |
 //! | `input_labels` | labels of the inputs, for series that lack them |
 //! | `input_window` | the window of the inputs |
 //! | `memory` | memory of assembling and sealing |
@@ -80,6 +84,7 @@ mod otlp;
 mod prometheus_labels;
 mod recall;
 mod series;
+mod series_times;
 mod template;
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,11 @@ pub struct AssembleOptions {
     pub separate_input_windows: bool,
     /// Time of series without timestamps.
     pub time: Option<TimeRange>,
+    /// If set, blocks have the first and last time of each series in the columns `chronoxide.first_time` and
+    /// `chronoxide.last_time`, rounded outwards to multiples of this many nanoseconds, at most `i64::MAX`. Points
+    /// without a time do not count, and a series without any time has no values. Costs 16 bytes of memory per series
+    /// and window.
+    pub time_step: Option<NonZeroU64>,
     /// Maximum number of series per block.
     pub max_series: u32,
     /// Number of distinct names and values of a store after which another block begins. A store has no more keys,
@@ -81,6 +86,7 @@ impl Default for AssembleOptions {
             window: None,
             separate_input_windows: false,
             time: None,
+            time_step: None,
             max_series: u32::MAX,
             max_symbols: DEFAULT_MAX_SYMBOLS,
             max_windows: DEFAULT_MAX_WINDOWS,

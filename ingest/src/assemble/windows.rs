@@ -6,7 +6,10 @@ use std::num::NonZeroU64;
 
 use bitvec::vec::BitVec;
 use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::{BuildError, SeriesValues};
 use chronoxide_labels::StoreRef;
+
+use super::series_times::{PLACE_BITS, SeriesTimes, sealing_bytes};
 
 /// Overhead per window in bytes: nodes of the tree and the allocator.
 const WINDOW_OVERHEAD: usize = 96;
@@ -33,12 +36,20 @@ pub(super) struct Windows {
     length: Option<NonZeroU64>,
     /// Maximum number of windows of a run.
     max_count: usize,
+    /// Step of the times of series in nanoseconds. If `None`, windows do not keep them.
+    step: Option<NonZeroU64>,
     /// Starts of all windows so far, including those already taken.
     seen: BTreeSet<i64>,
     /// Number of series without a time that were added although windows are cut.
     untimed_count: u64,
-    /// Memory of the sets of series and metadata in bytes.
+    /// Memory of the sets of series and metadata, and of the times of series, in bytes.
     set_bytes: usize,
+    /// First and last time of all windows that were not taken yet.
+    times: Option<Times>,
+    /// Upper bound of the numbers of series with times in these windows.
+    timed_count: usize,
+    /// Memory per series in bytes of the columns of a window while it is sealed.
+    sealing_bytes: usize,
     /// Windows by their starts. `None` holds points without a time, or all points if blocks are not cut by time.
     windows: BTreeMap<Option<i64>, Window>,
     /// Starts of windows with points of the current metric.
@@ -53,6 +64,7 @@ pub(super) struct Window {
     start: Option<i64>,
     /// Times of its points.
     times: Option<Times>,
+    series_times: SeriesTimes,
     /// Series, by their number in the store.
     pub(super) series: BitVec,
     /// Metadata of its metrics, by number.
@@ -60,8 +72,9 @@ pub(super) struct Window {
 }
 
 impl Windows {
-    pub(super) fn new(length: Option<NonZeroU64>, max_count: usize) -> Self {
-        Self { length, max_count, ..Self::default() }
+    /// Creates a set without windows. With a `step`, it keeps the times of each series.
+    pub(super) fn new(length: Option<NonZeroU64>, max_count: usize, step: Option<NonZeroU64>) -> Self {
+        Self { length, max_count, step, ..Self::default() }
     }
 
     /// Returns the number of windows that these times touch.
@@ -109,10 +122,37 @@ impl Windows {
             }
         };
         self.set_bytes += window.add(series, times);
+        if let Some(step) = self.step
+            && let Some(times) = times
+        {
+            self.set_bytes += window.series_times.add(series.index(), times);
+            self.note_times(series, times, step);
+        }
         if self.touched.last() != Some(&start) {
             self.touched.push(start);
         }
         Ok(())
+    }
+
+    /// Notes what the memory of sealing depends on.
+    #[inline]
+    fn note_times(&mut self, series: StoreRef, (first, last): Times, step: NonZeroU64) {
+        if series.index() >= self.timed_count {
+            self.timed_count = (series.index() + 1).next_multiple_of(BITS_PER_GROWTH);
+        }
+        if self.times.is_none_or(|times| first < times.0 || times.1 < last) {
+            let (least, most) = self.times.unwrap_or((first, last));
+            let (least, most) = (least.min(first), most.max(last));
+            let range = most.abs_diff(least).min(self.length.map_or(u64::MAX, NonZeroU64::get));
+            self.times = Some((least, most));
+            self.sealing_bytes = sealing_bytes(range, step);
+        }
+    }
+
+    /// Returns the memory of a series in each of its windows in bytes.
+    pub(super) fn bytes_per_window(&self, series: StoreRef) -> usize {
+        let places = if self.step.is_some() { PLACE_BITS } else { 0 };
+        series.index() * (1 + places) / 8
     }
 
     /// Begins a metric: the points that follow belong to it.
@@ -151,14 +191,15 @@ impl Windows {
     /// Takes the windows in order of their starts, and the metadata that belongs to all of them.
     pub(super) fn take(&mut self) -> (impl Iterator<Item = Window> + use<>, BitVec) {
         self.touched.clear();
-        self.set_bytes = 0;
+        (self.set_bytes, self.times, self.timed_count) = (0, None, 0);
         (std::mem::take(&mut self.windows).into_values(), std::mem::take(&mut self.everywhere))
     }
 
-    /// Returns the memory in bytes. Costs no pass over the windows.
+    /// Returns the memory in bytes, with the columns of a window while it is sealed. Costs no pass over the windows.
     pub(super) fn estimated_bytes(&self) -> usize {
         let per_window = WINDOW_OVERHEAD + size_of::<(Option<i64>, Window)>();
         self.set_bytes
+            + self.timed_count * self.sealing_bytes
             + self.windows.len() * per_window
             + self.seen.len() * SEEN_LEN
             + self.touched.capacity() * size_of::<Option<i64>>()
@@ -171,7 +212,8 @@ impl Windows {
 
 impl Window {
     fn new(start: Option<i64>) -> Self {
-        Self { start, times: None, series: BitVec::new(), metrics: BitVec::new() }
+        let series_times = SeriesTimes::default();
+        Self { start, times: None, series_times, series: BitVec::new(), metrics: BitVec::new() }
     }
 
     /// Adds a series. Returns the growth of memory in bytes.
@@ -183,6 +225,15 @@ impl Window {
             self.times = Some((least.min(first), most.max(last)));
         }
         grown
+    }
+
+    /// Returns the columns of the times of its series, in steps of `step` nanoseconds, and forgets these times.
+    ///
+    /// # Errors
+    /// `SeriesColumn` for a step that is not an `i64`.
+    pub(super) fn take_columns(&mut self, step: Option<NonZeroU64>) -> Result<Vec<SeriesValues>, BuildError> {
+        let times = std::mem::take(&mut self.series_times);
+        step.map_or(Ok(Vec::new()), |step| times.columns(step))
     }
 
     /// Returns the metadata of its metrics and the metadata of all windows.
@@ -224,6 +275,9 @@ fn set(bits: &mut BitVec, position: usize) -> usize {
 mod tests {
     use std::collections::BTreeSet;
 
+    use chronoxide_format::column::Value;
+    use chronoxide_testkit::random::Random;
+
     use super::*;
 
     /// Start, times, series and metadata of a window.
@@ -239,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_series_is_in_each_window_in_which_it_has_a_point() {
-        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000, None);
         let mut model: BTreeMap<Option<i64>, BTreeSet<usize>> = BTreeMap::new();
         for (series, time) in [(0, 25), (1, 7), (0, 29), (2, 30), (1, -1), (0, 7), (3, 0), (3, -10), (2, -11)] {
             windows.add(StoreRef(series), Some((time, time))).unwrap();
@@ -258,7 +312,7 @@ mod tests {
 
     #[test]
     fn points_over_a_time_are_in_all_windows_that_it_touches() {
-        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000, None);
         windows.add(StoreRef(0), Some((5, 30))).unwrap();
         let found = contents(&mut windows);
         assert_eq!(
@@ -278,14 +332,14 @@ mod tests {
 
     #[test]
     fn windows_of_a_run_are_bounded_also_when_they_are_taken() {
-        let mut windows = Windows::new(NonZeroU64::new(10), 3);
+        let mut windows = Windows::new(NonZeroU64::new(10), 3, None);
         let mut add = |time| windows.add(StoreRef(0), Some((time, time)));
         for time in [5, 15, 9, 25] {
             assert_eq!(add(time), Ok(()), "{time}");
         }
         assert_eq!(add(-1), Err(TooManyWindows { starts: (-10, 20) }));
 
-        let mut windows = Windows::new(NonZeroU64::new(10), 3);
+        let mut windows = Windows::new(NonZeroU64::new(10), 3, None);
         for time in [5, 15, 25] {
             windows.add(StoreRef(0), Some((time, time))).unwrap();
             assert_eq!(contents(&mut windows).len(), 1);
@@ -296,7 +350,7 @@ mod tests {
 
     #[test]
     fn memory_grows_with_the_sets_and_is_gone_with_the_windows() {
-        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000, None);
         for window in 0..100 {
             windows.add(StoreRef(80_000), Some((window * 10, window * 10))).unwrap();
         }
@@ -305,9 +359,86 @@ mod tests {
         assert!(windows.estimated_bytes() < 10_000, "{}", windows.estimated_bytes());
     }
 
+    /// Times of each series of the windows, in steps of 1, by the start of the window.
+    fn times_of(windows: &mut Windows) -> BTreeMap<Option<i64>, BTreeMap<usize, Times>> {
+        let (taken, _) = windows.take();
+        let one = |mut window: Window| {
+            let columns = window.take_columns(NonZeroU64::new(1)).unwrap();
+            let time = |column: usize, series: usize| match columns.get(column)?.get(series as u32)? {
+                Value::I64(time) => Some(time),
+                other => panic!("{other:?} is no time"),
+            };
+            let times = |series| Some((series, (time(0, series)?, time(1, series)?)));
+            (window.start, window.series.iter_ones().filter_map(times).collect())
+        };
+        taken.map(one).collect()
+    }
+
+    #[test]
+    fn random_points_give_the_times_of_a_plain_model() {
+        for seed in 0..40 {
+            let mut random = Random::new(seed);
+            let length = NonZeroU64::new([7, 100, 1_000][seed as usize % 3]).filter(|_| !seed.is_multiple_of(4));
+            let mut windows = Windows::new(length, 100_000, NonZeroU64::new(1));
+            // A cut in between: the store and its numbers begin again.
+            for _ in 0..2 {
+                let mut model: BTreeMap<Option<i64>, BTreeMap<usize, Times>> = BTreeMap::new();
+                for _ in 0..random.below(500) {
+                    let series = random.below(300);
+                    let first = random.below(2_000) as i64 - 1_000;
+                    let last = first + [0, random.below(30) as i64][random.below(2) as usize];
+                    let times = (random.below(10) > 0).then_some((first, last));
+                    windows.add(StoreRef(series as u32), times).unwrap();
+                    let start = |time: i64| length.map(|length| time - time.rem_euclid(length.get() as i64));
+                    let Some((first, last)) = times else {
+                        model.entry(None).or_default();
+                        continue;
+                    };
+                    // One time after the other.
+                    for time in first..=last {
+                        let known =
+                            model.entry(start(time)).or_default().entry(series as usize).or_insert((time, time));
+                        *known = (known.0.min(time), known.1.max(time));
+                    }
+                }
+                assert_eq!(times_of(&mut windows), model, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn windows_without_a_step_have_no_columns() {
+        let mut windows = Windows::new(None, 1_000, None);
+        windows.add(StoreRef(0), Some((5, 6))).unwrap();
+        for mut window in windows.take().0 {
+            assert_eq!(window.take_columns(None).unwrap().len(), 0);
+        }
+    }
+
+    #[test]
+    fn memory_counts_the_times_of_series_and_their_columns() {
+        let bytes = |step, count: u32, end: i64| {
+            let mut windows = Windows::new(None, 1_000, step);
+            for series in 0..count {
+                windows.add(StoreRef(series), Some((0, end))).unwrap();
+            }
+            let bytes = windows.estimated_bytes();
+            drop(windows.take());
+            assert!(windows.estimated_bytes() < 10_000, "{}", windows.estimated_bytes());
+            bytes
+        };
+        let (hour, minute) = (3_600_000_000_000, NonZeroU64::new(60_000_000_000));
+        let [without, with, long] =
+            [bytes(None, 100_000, hour), bytes(minute, 100_000, hour), bytes(minute, 100_000, 1_000 * hour)];
+        // 16 bytes of times, two numbers of 8 bytes, and their packed form.
+        assert!(with - without >= 100_000 * (16 + 2 * 8 + 2), "{without} {with}");
+        assert!(long > with, "{with} {long}");
+        assert!(bytes(minute, 50_000, hour) < with * 2 / 3);
+    }
+
     #[test]
     fn metadata_are_in_the_windows_of_their_points() {
-        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000, None);
         windows.metric_begins();
         windows.add(StoreRef(0), Some((15, 15))).unwrap();
         windows.add(StoreRef(1), Some((5, 5))).unwrap();
@@ -321,7 +452,7 @@ mod tests {
 
     #[test]
     fn windows_at_the_ends_of_time_stay_in_it() {
-        let mut windows = Windows::new(NonZeroU64::new(u64::MAX), 1_000);
+        let mut windows = Windows::new(NonZeroU64::new(u64::MAX), 1_000, None);
         windows.add(StoreRef(0), Some((i64::MIN, i64::MIN))).unwrap();
         windows.add(StoreRef(0), Some((i64::MAX, i64::MAX))).unwrap();
         let length = windows.length();

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronoxide_format::column::Value as ColumnValue;
 use chronoxide_format::view::BlockView;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
@@ -26,6 +27,20 @@ pub fn block_series(block: &[u8]) -> Vec<Labels> {
             labels.map(|label| (text(label.name), text(label.value))).collect()
         })
         .collect()
+}
+
+/// First and last time of a series, in nanoseconds since 1970.
+pub type Times = (Option<i64>, Option<i64>);
+
+/// The labelsets of a block, with the times of its columns.
+pub fn block_times(block: &[u8]) -> BTreeMap<Labels, Times> {
+    let view = BlockView::open(block).unwrap();
+    let time = |name: &str, number: u32| match view.series_column(name).unwrap()?.get(number.into()).unwrap()? {
+        ColumnValue::I64(time) => Some(time),
+        other => panic!("{name} of series {number} is {other:?}"),
+    };
+    let times = |number| (time("chronoxide.first_time", number), time("chronoxide.last_time", number));
+    (0..).zip(block_series(block)).map(|(number, labels)| (labels, times(number))).collect()
 }
 
 /// The labelsets of lines of series.

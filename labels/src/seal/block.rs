@@ -10,6 +10,7 @@ use super::order::BlockKey;
 use super::selection::Selection;
 use super::write::{BlockTarget, write};
 use crate::keyset::KeysetStore;
+use crate::store::StoreRef;
 
 /// Sealed store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,14 +92,21 @@ impl KeysetStore {
         Ok(Sealed { block, refs })
     }
 
-    /// Seals the series whose bit is set, by their number in the store. The block equals that of a store with only
-    /// these series; see [`seal`](Self::seal).
+    /// Seals the series whose bit is set, by their number in the store, with columns of values by the same numbers.
+    /// Values of other series are left out. The block equals that of a store with only these series; see
+    /// [`seal`](Self::seal).
     ///
     /// # Errors
     ///
-    /// Errors of [`seal`](Self::seal).
-    pub fn seal_selected(&self, selected: &BitSlice, layout: Layout, meta: &BlockMeta) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta, &[])?.0)
+    /// Errors of [`seal_with`](Self::seal_with).
+    pub fn seal_selected(
+        &self,
+        selected: &BitSlice,
+        layout: Layout,
+        meta: &BlockMeta,
+        columns: &[SeriesValues],
+    ) -> Result<Vec<u8>, SealError> {
+        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta, columns)?.0)
     }
 
     fn seal_selection(
@@ -129,10 +137,14 @@ impl KeysetStore {
         }
         let mut meta = BlockMeta { planner_version: layout.planner_version(), ..meta.clone() };
         if !columns.is_empty() {
-            let mut series = vec![0; refs.len()];
-            for (series_ref, number) in refs.iter().zip(0..) {
-                if let Some(place) = series.get_mut(series_ref.0 as usize) {
-                    *place = number;
+            // Series that are not selected have refs too, which are those of others.
+            let numbers: Vec<StoreRef> = selection.series(self).collect();
+            let mut series = vec![0; numbers.len()];
+            for number in numbers {
+                if let Some(series_ref) = refs.get(number.index())
+                    && let Some(place) = series.get_mut(series_ref.0 as usize)
+                {
+                    *place = number.0;
                 }
             }
             for column in columns {
