@@ -93,7 +93,9 @@ pub(crate) struct Arguments {
     pub(crate) memory_limit: Option<usize>,
 
     /// Store the first and last time of each series as columns of the blocks (chronoxide.first_time and
-    /// chronoxide.last_time); a series without any time has none. Takes 16 bytes of memory per series and window
+    /// chronoxide.last_time); a series without any time has none. Takes 16 bytes of memory per series and window, and
+    /// 0.03 bytes of a block per series if all have points throughout; up to 2 bytes if each begins and ends at a
+    /// time of its own
     #[arg(long, help_heading = "Columns")]
     pub(crate) times: bool,
 
