@@ -2,14 +2,10 @@
 
 use std::num::NonZeroU64;
 
-use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+use chronoxide_format::column::{ColumnMerge, FIRST_TIME, LAST_TIME, Value, ValueType};
 use chronoxide_format::write::{BuildError, ColumnWriter, SeriesValues};
 
 use super::windows::Times;
-
-/// Names of the columns (REGISTRY.md, "Series columns").
-const FIRST_TIME: &str = "chronoxide.first_time";
-const LAST_TIME: &str = "chronoxide.last_time";
 
 /// Series of a page. A late point of a series with a high number costs one page, and a window of all series no more
 /// than a dense list.
