@@ -24,7 +24,7 @@ fn columns_are_listed_with_the_ends_of_their_values() {
         (6, ["i64", "sum"], 8, Some([json!(i64::MIN), json!(i64::MAX)]), None),
     ] {
         let column = &columns[column];
-        assert_eq!([&column["value_type"], &column["merge"]], type_and_merge.map(Value::from).each_ref(), "{column}");
+        assert_eq!([&column["type"], &column["merge"]], type_and_merge.map(Value::from).each_ref(), "{column}");
         assert_eq!(column["values"], values, "{column}");
         let [least, greatest] = ends.unwrap_or_default();
         assert_eq!((&column["least"], &column["greatest"]), (&least, &greatest), "{column}");
@@ -34,7 +34,7 @@ fn columns_are_listed_with_the_ends_of_their_values() {
     }
     let text = stdout(&["columns", &path]);
     let line = text.lines().nth(1).unwrap();
-    assert!(line.starts_with("chronoxide.first_time i64 min in units of 60,000,000,000: 10 values in "), "{line}");
+    assert!(line.starts_with("\"chronoxide.first_time\" i64 min in units of 60,000,000,000: 10 values in "), "{line}");
     assert!(line.ends_with(", 2023-11-14T22:14:00Z to 2023-11-15T00:13:00Z"), "{line}");
     assert!(text.lines().nth(6).unwrap().ends_with(&format!(", {} to {}", i64::MIN, i64::MAX)), "{text}");
     assert_eq!(stdout(&["columns", &golden("plain-bitpacked.cx")]), "");

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::support::{self, Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 12] = [
+const SUBCOMMANDS: [&[&str]; 13] = [
     &[],
     &["summary"],
     &["dump"],
@@ -26,6 +26,7 @@ const SUBCOMMANDS: [&[&str]; 12] = [
     &["labels"],
     &["values", "__name__"],
     &["cardinality"],
+    &["columns"],
     &["metrics"],
     &["tables"],
     &["plan"],
@@ -290,8 +291,12 @@ fn a_full_disk_is_an_error() {
         Err(error) => return skip_or_fail("/dev/full", error),
     };
     for subcommand in SUBCOMMANDS {
-        // Only one of the blocks has metrics: for the other nothing is written.
-        let block = golden(if subcommand == ["metrics"] { "metrics.cx" } else { "many-chunks.cx" });
+        // Only some of the blocks have metrics and columns: for others nothing is written.
+        let block = golden(match subcommand {
+            ["metrics"] => "metrics.cx",
+            ["columns"] => "columns.cx",
+            _ => "many-chunks.cx",
+        });
         for json in [&[][..], &["--json"]] {
             let arguments = [&on(subcommand, &block)[..], json].concat();
             let output = command().args(&arguments).stdout(full.try_clone().unwrap()).output().unwrap();

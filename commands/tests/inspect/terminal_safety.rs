@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use chronoxide::{BlockWriter, ColumnMerge, ValueType};
 use chronoxide_testkit::requirement::skip_or_fail;
 
 use crate::support::Folder;
@@ -95,6 +96,11 @@ fn lines() -> Vec<String> {
             "inspect report \"a$H.cx\" -o \"r$H.html\"",
             "inspect metrics \"a$H.cx\"",
             "inspect metrics \"a$H.cx\" --name \"$H\"",
+            "inspect columns \"v$H.cx\"",
+            "inspect dump \"v$H.cx\"",
+            "inspect summary \"v$H.cx\"",
+            "compact -q \"v$H.cx\" \"u$H.cx\" -o x.cx",
+            "compact \"v$H.cx\" -o \"y$H.cx\" --force --drop-column \"no$H\"",
             "inspect tables \"a$H.cx\"",
             "inspect plan \"a$H.cx\"",
             "inspect verify \"a$H.cx\" \"bad$H.cx\"",
@@ -132,6 +138,14 @@ fn prepare(folder: &Folder) -> Option<()> {
     folder.write(&name("b", ".jsonl"), series("b") + &series("c"));
     folder.write(&name("bad", ".jsonl"), series("b") + "{\"a\":\n");
     folder.write(&name("bad", ".cx"), format!("{MARK}{HOSTILE}"));
+    for (file, merge) in [("v", ColumnMerge::Max), ("u", ColumnMerge::Min)] {
+        let mut writer = BlockWriter::new();
+        let column = format!("{MARK}{HOSTILE}");
+        let column = writer.add_column(&column, ValueType::Bytes, merge).unwrap();
+        let series = writer.insert([("job", HOSTILE)]).unwrap();
+        writer.set(column, series, HOSTILE).unwrap();
+        writer.finish(folder.file(&name(file, ".cx"))).unwrap();
+    }
     fs::create_dir(folder.file(&name("d", ""))).unwrap();
     for words in [
         "$ingest -q \"c$H.jsonl\" described.prom -o \"a$H.cx\" --annotation \"n$H=v$H\"",
