@@ -101,27 +101,40 @@ impl Blocks {
     /// An error of kind `Usage` if blocks have columns of this name with different types or ways to merge, and of kind
     /// `Corrupt` for a damaged block.
     pub fn column(&self, name: &str) -> Result<Option<Column<'_>>, Error> {
-        let mut columns = Vec::with_capacity(self.len());
-        let mut first: Option<(usize, ColumnInfo<'_>)> = None;
-        for (position, block) in self.set.blocks().iter().enumerate() {
-            let column = block.open().view().series_column(name).map_err(|error| self.locate(position, error))?;
-            if let Some(column) = &column {
-                let facts = ColumnInfo::from(column);
-                match first {
-                    Some((other, known)) if known != facts => return Err(self.differ(name, other, position)),
-                    Some(_) => {}
-                    None => first = Some((position, facts)),
-                }
-            }
-            columns.push(column);
-        }
-        let Some((_, facts)) = first else { return Ok(None) };
+        let columns: Vec<_> =
+            (0..self.len()).map(|position| self.series_column(position, name)).collect::<Result<_, _>>()?;
+        let found = columns.iter().enumerate().filter_map(|(position, column)| Some((position, column.as_ref()?)));
+        let Some(facts) = self.agreed(found)? else { return Ok(None) };
         let mut by_age: Vec<usize> = (0..columns.len()).collect();
         // Positions are in the order of ids.
         by_age.sort_by_key(|&position| {
             self.set.blocks().get(position).and_then(|block| block.time()).map(|time| time.end)
         });
         Ok(Some(Column { blocks: self, columns, by_age, facts }))
+    }
+
+    /// Returns the column of a block.
+    pub(crate) fn series_column(&self, position: usize, name: &str) -> Result<Option<SeriesColumn<'_>>, Error> {
+        let Some(block) = self.set.blocks().get(position) else { return Ok(None) };
+        block.open().view().series_column(name).map_err(|error| self.locate(position, error))
+    }
+
+    /// Returns the facts about columns of one name, which come with the positions of their blocks, or `None` if there
+    /// are none.
+    pub(crate) fn agreed<'c, 'b: 'c>(
+        &'b self,
+        columns: impl IntoIterator<Item = (usize, &'c SeriesColumn<'b>)>,
+    ) -> Result<Option<ColumnInfo<'b>>, Error> {
+        let mut first: Option<(usize, ColumnInfo<'_>)> = None;
+        for (position, column) in columns {
+            let facts = ColumnInfo::from(column);
+            match first {
+                Some((other, known)) if known != facts => return Err(self.differ(facts.name, other, position)),
+                Some(_) => {}
+                None => first = Some((position, facts)),
+            }
+        }
+        Ok(first.map(|(_, facts)| facts))
     }
 
     /// Returns the error of columns with one name that are not the same.
@@ -189,6 +202,66 @@ impl<'b> Column<'b> {
         }
     }
 
+    /// Calls `each` with the position of each id and its value, `None` for a series that no block has, in the order of
+    /// the ids: runs of consecutive series are decoded at once, others cost as [`Column::get`].
+    ///
+    /// ```
+    /// use chronoxide::{BlockWriter, Blocks, ColumnMerge, Error, Value, ValueType};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("week.cx");
+    /// let mut writer = BlockWriter::new();
+    /// let chunk = writer.add_column("app.chunk", ValueType::U64, ColumnMerge::Newest)?;
+    /// let api = writer.insert([("__name__", "up"), ("job", "api")])?;
+    /// let db = writer.insert([("__name__", "up"), ("job", "db")])?;
+    /// writer.set(chunk, db, 4096_u64)?;
+    /// let written = writer.finish(&path)?;
+    ///
+    /// let blocks = Blocks::open(&path)?;
+    /// let ids = [written.id_of(db), written.id_of(api)];
+    /// let mut chunks = [None; 2];
+    /// blocks.column("app.chunk")?.expect("the block has it").read_ids(&ids, |position, value| {
+    ///     chunks[position] = value;
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(chunks, [Some(Value::U64(4096)), None]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Column::get`], and errors of `each`.
+    pub fn read_ids<E: From<Error>>(
+        &self,
+        ids: &[SeriesId],
+        mut each: impl FnMut(usize, Option<Value<'b>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let is_next = |left: &SeriesId, right: &SeriesId| {
+            left.block == right.block && left.series.checked_add(1) == Some(right.series)
+        };
+        let (mut next, mut block) = (0, None);
+        for run in ids.chunk_by(is_next) {
+            let Some(&first) = run.first() else { continue };
+            let position = match block {
+                Some((known, position)) if known == first.block => position,
+                _ => self.blocks.position(first),
+            };
+            block = Some((first.block, position));
+            let end = next + run.len();
+            if let Some((position, Some(column))) = position.and_then(|block| Some((block, self.columns.get(block)?))) {
+                let series = SeriesRef(first.series)..SeriesRef(first.series.saturating_add(run.len() as u32));
+                let read = column.read(series, |_, value| {
+                    next += 1;
+                    each(next - 1, value).map_err(Either::Caller)
+                });
+                read.map_err(|error| self.either(position, error))?;
+            }
+            // Series that no block has, or the block of which does not have the column.
+            (next..end).try_for_each(|position| each(position, None))?;
+            next = end;
+        }
+        Ok(())
+    }
+
     /// Calls `each` with the value of each series of a selection, in the order of its ids: groups of 256 values are
     /// decoded at once.
     ///
@@ -209,15 +282,20 @@ impl<'b> Column<'b> {
                 match column {
                     Some(column) => column
                         .read(run, |series, value| each(id(series), value).map_err(Either::Caller))
-                        .map_err(|error| match error {
-                        Either::Caller(error) => error,
-                        Either::Block(error) => self.blocks.locate(position, error).into(),
-                    })?,
+                        .map_err(|error| self.either(position, error))?,
                     None => (run.start.0..run.end.0).try_for_each(|series| each(id(SeriesRef(series)), None))?,
                 }
             }
         }
         Ok(())
+    }
+
+    /// Returns the error of a walk over the values of a block.
+    fn either<E: From<Error>>(&self, position: usize, error: Either<E>) -> E {
+        match error {
+            Either::Caller(error) => error,
+            Either::Block(error) => self.blocks.locate(position, error).into(),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use chronoxide_format::identity::Fingerprint;
 use chronoxide_reader::SeriesRef;
-use chronoxide_select::Selection as Refs;
+use chronoxide_select::{Labels, Limits, Selection as Refs};
 
 use crate::series::SeriesRows;
 use crate::{Blocks, Error, ErrorKind, Query, SeriesId};
@@ -111,6 +112,32 @@ impl Selection {
     #[must_use]
     pub fn series(&self) -> SeriesRows<'_> {
         SeriesRows::block_by_block(&self.blocks, &self.refs)
+    }
+
+    /// Returns the [fingerprint](crate::Series::fingerprint) of each series, in the order of [`Selection::ids`]. Each
+    /// distinct name and value is hashed once: a series costs a few nanoseconds, and 32 bytes of memory.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+    /// let blocks = chronoxide::Blocks::open(path)?;
+    /// let selection = blocks.query("up")?.select()?;
+    /// let (fingerprints, mut rows) = (selection.fingerprints()?, selection.series());
+    /// for fingerprint in fingerprints {
+    ///     assert_eq!(rows.next()?.expect("as many").fingerprint(), fingerprint);
+    /// }
+    /// # Ok::<(), chronoxide::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` if a block is damaged where the labels are.
+    pub fn fingerprints(&self) -> Result<Vec<[u8; 16]>, Error> {
+        let mut all = Vec::new();
+        for (block, refs) in self.blocks.set.blocks().iter().zip(&self.refs) {
+            let of_block =
+                block.open().search(Limits::default(), |searcher| searcher.fingerprints(refs, Labels::All))?;
+            all.extend(of_block.into_iter().map(Fingerprint::to_bytes));
+        }
+        Ok(all)
     }
 
     /// Returns the series of each block, in the order of blocks.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::vec;
 
+use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_reader::{BlockId, FileError, SeriesRef, TextResolver};
 use chronoxide_select::{JoinedSeries, LabelOrder, Limits, Occurrence, Selection};
 
@@ -235,6 +236,17 @@ impl<'r, 'b> Series<'r, 'b> {
     /// Returns the places of the series, one per block that has it.
     pub(crate) fn occurrences(&self) -> &'r [Occurrence] {
         self.occurrences
+    }
+
+    /// Returns the fingerprint of the labels: 16 bytes that are the same in every block, on every machine, so that they
+    /// join what files know of a series. Costs a hash of each name and value. Two labelsets can be constructed to
+    /// collide: compare labels where that matters. For many series, see [`Selection::fingerprints`].
+    ///
+    /// [`Selection::fingerprints`]: crate::Selection::fingerprints
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let label = |label: &Label<'_>| LabelHasher::new(label.name.as_bytes()).label(label.value.as_bytes());
+        self.labels.iter().map(label).fold(Fingerprint::ONE, |product, label| product * label).to_bytes()
     }
 
     /// Returns the ids of the series, one per block that has it.

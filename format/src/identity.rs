@@ -141,6 +141,13 @@ impl Fingerprint {
     pub const fn to_parts(self) -> [u64; 2] {
         [self.first.0, self.second.0]
     }
+
+    /// Returns the two numbers as bytes: hexadecimal digits of these are those of the text form, without the space.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        let [first, second] = self.to_parts();
+        (u128::from(first) << 64 | u128::from(second)).to_be_bytes()
+    }
 }
 
 impl Add for Fingerprint {

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt64Type};
+use arrow_array::{Array, RecordBatchReader};
 use chronoxide::{
-    BlockWriter, Blocks, ColumnMerge, CompactOptions, Error, ErrorKind, Layout, SeriesId, Value, ValueType,
-    WriteOptions, compact,
+    BatchOptions, BlockWriter, Blocks, ColumnMerge, CompactOptions, Error, ErrorKind, Layout, SeriesId, Value,
+    ValueType, WriteOptions, compact,
 };
 
 use super::{Labelset, TestResult, labelsets};
@@ -346,6 +349,172 @@ fn series_of_blocks_without_a_column_have_no_value() -> TestResult {
     let by_id = selection.ids().map(|id| Ok((id, column.get(id)?))).collect::<Result<Vec<_>, Error>>()?;
     assert_eq!(read, by_id);
     assert_eq!((read.len(), read.iter().filter(|(_, value)| value.is_some()).count()), (12, 1));
+    Ok(())
+}
+
+/// Rows of batches: the metric and the pod, a number, a signed number, bytes and a time.
+type ValueRow = (String, String, Option<u64>, Option<i64>, Option<Vec<u8>>, Option<i64>);
+
+fn value_rows(batches: chronoxide::Batches) -> Result<Vec<ValueRow>, Box<dyn std::error::Error>> {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let batch = batch?;
+        let column = |name| batch.column_by_name(name).expect("a column");
+        let times = column("chronoxide.first_time").as_primitive::<TimestampNanosecondType>();
+        for row in 0..batch.num_rows() {
+            let label = |name| column(name).as_string_view().value(row).to_owned();
+            let sum = column("app.sum").as_primitive::<UInt64Type>().iter().nth(row).flatten();
+            let first = column("app.first").as_primitive::<Int64Type>().iter().nth(row).flatten();
+            let text = column("app.text").as_binary_view().iter().nth(row).flatten().map(<[u8]>::to_vec);
+            rows.push((label("__name__"), label("pod"), sum, first, text, times.iter().nth(row).flatten()));
+        }
+    }
+    Ok(rows)
+}
+
+/// A folder of two blocks, one of which has the columns of the model, and the other times.
+#[test]
+fn batches_have_the_values_of_each_block() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let model = model(0, 40, 2);
+    write(&folder.path().join("a.cx"), WriteOptions::new().time(0, 9), &model)?;
+    let timed = labelsets(30, 50);
+    let mut writer = BlockWriter::with_options(WriteOptions::new().time(9, 12));
+    let first_time = writer.add_column("chronoxide.first_time", ValueType::I64, ColumnMerge::Min)?;
+    for (labels, time) in timed.iter().zip(-10_i64..) {
+        let series = writer.insert(labels)?;
+        if time % 3 != 0 {
+            writer.set(first_time, series, time)?;
+        }
+    }
+    writer.finish(folder.path().join("b.cx"))?;
+
+    let blocks = Blocks::open(folder.path())?;
+    let names = ["app.sum", "app.first", "app.text", "chronoxide.first_time"];
+    let options = BatchOptions::new().labels(["__name__", "pod"]).values(names).without_dictionaries(true);
+    let named = |labels: &Labelset| (labels["__name__"].clone(), labels["pod"].clone());
+    let mut expected: Vec<ValueRow> = Vec::new();
+    for labels in model.keys() {
+        let (name, pod) = named(labels);
+        let (sum, first, text) = known(&model, labels)
+            .map(|(sum, first, text)| (sum, first * 10, text.into_bytes()))
+            .map_or((None, None, None), |(sum, first, text)| (Some(sum), Some(first), Some(text)));
+        expected.push((name, pod, sum, first, text, None));
+    }
+    for (labels, time) in timed.iter().zip(-10_i64..) {
+        let (name, pod) = named(labels);
+        expected.push((name, pod, None, None, None, (time % 3 != 0).then_some(time)));
+    }
+    expected.sort_unstable();
+    for options in [options.clone(), options.clone().batch_size(7), options.clone().sorted(true).batch_size(5)] {
+        let query = blocks.query("{}")?;
+        for batches in [query.batches(&options)?, query.select()?.batches(&options)?] {
+            let fields = batches.schema();
+            let fields: Vec<&str> = fields.fields().iter().map(|field| field.name().as_str()).collect();
+            assert_eq!(fields[1..], [&["__name__", "pod"], &names[..]].concat());
+            let mut found = value_rows(batches)?;
+            found.sort_unstable();
+            assert_eq!(found, expected);
+        }
+    }
+    // An array has the values of a selection, in the order of its ids.
+    let up = blocks.query("up")?.select()?;
+    for name in names {
+        let column = blocks.column(name)?.expect("a block has it");
+        let array = column.to_array(&up)?;
+        assert_eq!((array.len(), array.null_count() > 20), (60, true), "{name}");
+        for (row, id) in up.ids().enumerate() {
+            assert_eq!(array.is_valid(row), column.get(id)?.is_some());
+        }
+        if name == "app.sum" {
+            let sums = array.as_primitive::<UInt64Type>().iter().map(|sum| sum.map(Value::U64));
+            assert!(sums.eq(up.ids().map(|id| column.get(id).expect("sound"))));
+        }
+    }
+    // Fingerprints join the series that both blocks have.
+    let fingerprints = BatchOptions::new().labels(["pod"]).values([BatchOptions::FINGERPRINT]);
+    let mut distinct = std::collections::BTreeSet::new();
+    let mut count = 0;
+    for batch in blocks.query("{}")?.batches(&fingerprints)? {
+        let batch = batch?;
+        distinct.extend(batch.column(2).as_fixed_size_binary().iter().flatten().map(<[u8]>::to_vec));
+        count += batch.num_rows();
+    }
+    assert_eq!((count, distinct.len()), (120, 100));
+    let mut rows = blocks.query("{}")?.series()?;
+    while let Some(series) = rows.next()? {
+        assert!(distinct.remove(&series.fingerprint()[..]));
+    }
+    assert!(distinct.is_empty());
+    Ok(())
+}
+
+#[test]
+fn batches_refuse_values_that_blocks_do_not_have_alike() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let write_one = |name: &str, value_type| -> TestResult {
+        let mut writer = BlockWriter::new();
+        writer.add_column("value", value_type, ColumnMerge::Max)?;
+        writer.insert([("pod", name), ("value", "label"), ("block", "label")])?;
+        writer.finish(folder.path().join(name))?;
+        Ok(())
+    };
+    let refused = |names: &[&str], options: BatchOptions| -> Result<String, Box<dyn std::error::Error>> {
+        let blocks = Blocks::open(folder.path())?;
+        let query = blocks.query("{}")?;
+        let options = options.values(names.iter().copied());
+        let errors = [query.batches(&options).map(drop), query.select()?.batches(&options).map(drop)];
+        let [first, second] = errors.map(|error| error.expect_err("it is not allowed"));
+        assert_eq!((first.kind(), first.to_string()), (ErrorKind::Usage, second.to_string()));
+        Ok(first.to_string())
+    };
+    write_one("a.cx", ValueType::U64)?;
+    let pods = BatchOptions::new().labels(["pod"]);
+    let text = refused(&["app.none"], pods.clone())?;
+    assert_eq!(text, "no block has a series column \"app.none\"");
+    let text = refused(&["value"], BatchOptions::new())?;
+    assert_eq!(text, "\"value\" is a label and a series column: name the labels to read, without this one");
+    let text = refused(&["value", "value"], pods.clone())?;
+    assert!(text.contains("two columns are named \"value\""), "{text}");
+    let blocks = Blocks::open(folder.path())?;
+    assert!(blocks.query("{}")?.batches(&pods.clone().values(["value"])).is_ok());
+    write_one("b.cx", ValueType::I64)?;
+    let text = refused(&["value"], pods)?;
+    assert!(["a.cx", "b.cx", "\"value\"", "differ"].iter().all(|part| text.contains(part)), "{text}");
+    Ok(())
+}
+
+/// Ids in any order, repeated, of a block without the column, and of none.
+#[test]
+fn values_of_ids_are_those_of_each() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    write(&folder.path().join("a.cx"), WriteOptions::new(), &model(0, 400, 1))?;
+    super::write(&folder.path().join("b.cx"), WriteOptions::new(), &labelsets(300, 310))?;
+    let blocks = Blocks::open(folder.path())?;
+    let mut ids: Vec<SeriesId> = blocks.query("{}")?.select()?.ids().collect();
+    assert_eq!(ids.len(), 820);
+    let unknown = SeriesId { block: chronoxide::BlockId([7; 16]), series: 0 };
+    let beyond = |id: SeriesId| (0..3).map(move |more| SeriesId { series: u32::MAX - 2 + more, ..id });
+    let (first, last) = (ids[0], ids[819]);
+    ids.extend([unknown, first, first, last, unknown].into_iter().chain(beyond(first)).chain(beyond(last)));
+    ids.extend((0..400).rev().map(|place| ids[place * 2]).collect::<Vec<_>>());
+    for name in ["app.sum", "app.first", "app.text"] {
+        let column = blocks.column(name)?.expect("a block has it");
+        let mut read = Vec::new();
+        column.read_ids(&ids, |position, value| {
+            assert_eq!(position, read.len());
+            read.push(value);
+            Ok::<(), Error>(())
+        })?;
+        let each = ids.iter().map(|&id| column.get(id)).collect::<Result<Vec<_>, Error>>()?;
+        assert_eq!(read, each);
+        assert!(read.iter().flatten().count() > 800, "{}", read.iter().flatten().count());
+        let refused = column.read_ids(&ids, |position, _| match position {
+            5 => Err(Box::<dyn std::error::Error>::from("enough")),
+            _ => Ok(()),
+        });
+        assert_eq!(refused.expect_err("the sixth").to_string(), "enough");
+    }
     Ok(())
 }
 

@@ -8,19 +8,23 @@ use arrow_array::{
     ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringViewArray, UInt64Array, new_null_array,
 };
 use arrow_schema::{ArrowError, SchemaRef};
+use chronoxide_format::column::ValueType;
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{CodeColumn, ColumnReader, Limits, Pages, Searcher, SelectError};
 
 use crate::codes::{Codes, Nulls};
 use crate::column::{ColumnContent, schema};
 use crate::dictionary::damaged_key;
+use crate::fingerprints::Fingerprints;
 use crate::label_map::label_map;
 use crate::scan::ScannedSeries;
+use crate::values::values_of;
 use crate::{BlockTable, Scan, Strings, TableError};
 
 /// Iterator over the record batches of a [`Scan`]. After an error it ends.
 ///
-/// Holds the block open, the dictionaries of the columns that were read, and at most 32 MiB of decoded codes.
+/// Holds the block open, the dictionaries of the columns that were read, at most 32 MiB of decoded codes, and 16 bytes
+/// per series for a column of fingerprints.
 #[derive(Debug)]
 pub struct Batches {
     table: BlockTable,
@@ -36,6 +40,8 @@ pub struct Batches {
     /// Number of series that are still to be read, at most.
     left: u64,
     reader: ColumnReader,
+    /// Empty unless a column has fingerprints.
+    fingerprints: Fingerprints,
 }
 
 /// Origin of a column.
@@ -48,6 +54,8 @@ enum Source {
     /// A label that the block does not have.
     Absent,
     Labels,
+    Values(String, ValueType),
+    Fingerprint,
 }
 
 /// Series that were not read yet.
@@ -59,8 +67,8 @@ enum Pending {
     Sorted(std::vec::IntoIter<SeriesRef>),
 }
 
-/// Number of series of a batch, their refs if a column has them, and the codes of each key.
-type Read = (usize, UInt64Array, Vec<Codes>);
+/// Number of series of a batch, the series as runs, and the codes of each key.
+type Read = (usize, Vec<Range<SeriesRef>>, Vec<Codes>);
 
 impl Batches {
     pub(crate) fn new(scan: &Scan) -> Result<Self, TableError> {
@@ -76,6 +84,8 @@ impl Batches {
                 ColumnContent::SeriesRef => Source::SeriesRef,
                 ColumnContent::BlockId => Source::BlockId,
                 ColumnContent::Labels => Source::Labels,
+                ColumnContent::Values { name, value_type } => Source::Values(name.clone(), *value_type),
+                ColumnContent::Fingerprint => Source::Fingerprint,
                 ColumnContent::Label(name) => match view.key(name).map_err(|error| table.locate(error))? {
                     None => Source::Absent,
                     Some(key) => match keys.iter().position(|&known| known == key) {
@@ -103,7 +113,15 @@ impl Batches {
         let Scan { strings, batch_size, limit: left, .. } = *scan;
         let reader = ColumnReader::default();
         let nulls = Nulls::new(0);
-        Ok(Self { schema, strings, sources, keys, nulls, pending, batch_size, left, reader, table: scan.table.clone() })
+        let fingerprints = if sources.iter().any(|source| matches!(source, Source::Fingerprint)) {
+            let all = scan.selection()?;
+            // The first in the order of labels are known after sorting only.
+            let read = if scan.in_label_order { all } else { all.split_at(u32::try_from(left).unwrap_or(u32::MAX)).0 };
+            Fingerprints::new(&table, &read)?
+        } else {
+            Fingerprints::default()
+        };
+        Ok(Self { table, schema, strings, sources, keys, nulls, pending, batch_size, left, reader, fingerprints })
     }
 
     /// Reads the series of the next batch, or `None` at the end.
@@ -114,14 +132,12 @@ impl Batches {
 
     fn read_with(&mut self, searcher: &Searcher<'_, '_>) -> Result<Option<Read>, SelectError> {
         let wanted = self.batch_size.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let Self { keys, pending, reader, sources, .. } = self;
-        let has_refs = sources.iter().any(|source| matches!(source, Source::SeriesRef));
-        let mut refs = Vec::with_capacity(if has_refs { wanted.min(Scan::DEFAULT_BATCH_SIZE) } else { 0 });
-        let mut len = 0;
+        let Self { keys, pending, reader, .. } = self;
+        let (mut len, mut runs) = (0, Vec::new());
         let codes = match pending {
             Pending::Sorted(series) => {
                 let series: Vec<SeriesRef> = series.take(wanted).collect();
-                refs.extend(series.iter().filter(|_| has_refs).map(|series| u64::from(series.0)));
+                runs = runs_of(&series);
                 len = series.len();
                 let projection = searcher.project_keys(&series, keys)?;
                 (0..keys.len()).map(|column| Codes::from_projected(projection.codes(column))).collect()
@@ -139,11 +155,9 @@ impl Batches {
                     let room = u32::try_from(wanted - len).unwrap_or(u32::MAX);
                     let next = range.start..range.end.min(SeriesRef(range.start.0.saturating_add(room)));
                     reader.read(searcher, next.clone(), keys, &mut columns)?;
-                    if has_refs {
-                        refs.extend((next.start.0..next.end.0).map(u64::from));
-                    }
                     len += (next.end.0 - next.start.0) as usize;
                     range.start = next.end;
+                    runs.push(next);
                     if range.is_empty() {
                         ranges.pop_front();
                     }
@@ -152,19 +166,24 @@ impl Batches {
             }
         };
         self.left -= len as u64;
-        Ok(if len == 0 { None } else { Some((len, refs.into(), codes)) })
+        Ok(if len == 0 { None } else { Some((len, runs, codes)) })
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, TableError> {
-        let Some((len, refs, codes)) = self.read()? else { return Ok(None) };
-        let Self { table, strings, keys, schema, nulls, .. } = self;
+        let Some((len, runs, codes)) = self.read()? else { return Ok(None) };
+        let Self { table, strings, keys, schema, nulls, fingerprints, .. } = self;
         if nulls.len() != len {
             *nulls = Nulls::new(len);
         }
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
         for (source, field) in self.sources.iter().zip(schema.fields()) {
             arrays.push(match source {
-                Source::SeriesRef => Arc::new(refs.clone()),
+                Source::SeriesRef => {
+                    let refs = runs.iter().flat_map(|run| run.start.0..run.end.0);
+                    Arc::new(UInt64Array::from_iter_values(refs.map(u64::from)))
+                }
+                Source::Values(name, value_type) => values_of(table, (name, *value_type), &runs, len)?,
+                Source::Fingerprint => Arc::new(fingerprints.array(&runs, len)?),
                 Source::BlockId => {
                     let id = table.block().view().block_id().to_string();
                     Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n(id, len)))
@@ -181,6 +200,19 @@ impl Batches {
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         Ok(Some(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?))
     }
+}
+
+/// Returns refs in any order as runs of consecutive ones.
+fn runs_of(series: &[SeriesRef]) -> Vec<Range<SeriesRef>> {
+    let mut runs: Vec<Range<SeriesRef>> = Vec::new();
+    for &next in series {
+        let after = SeriesRef(next.0.saturating_add(1));
+        match runs.last_mut() {
+            Some(run) if run.end == next => run.end = after,
+            _ => runs.push(next..after),
+        }
+    }
+    runs
 }
 
 impl Iterator for Batches {

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use chronoxide_format::column::ValueType;
 
-use crate::TableError;
+use crate::{TableError, ValuesBuilder};
+
+/// Name of the column of fingerprints. No block has a series column of this name.
+pub const FINGERPRINT: &str = "chronoxide.fingerprint";
 
 /// A column of a table: its content, under a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +30,15 @@ pub enum ColumnContent {
     Label(String),
     /// All labels of a series, as a map sorted by name.
     Labels,
+    /// Values of the series column with a name, null where a series or the block has none.
+    Values {
+        /// Name of the series column.
+        name: String,
+        /// Type of its values.
+        value_type: ValueType,
+    },
+    /// Fingerprints of the labels of series, as `FixedSizeBinary(16)`.
+    Fingerprint,
 }
 
 /// Type of columns of labels.
@@ -73,6 +86,20 @@ impl Column {
     #[must_use]
     pub fn labels() -> Self {
         Self { name: "labels".to_owned(), content: ColumnContent::Labels }
+    }
+
+    /// Column of the values of a series column, named like it: `Int64`, `UInt64` or `BinaryView`. The values of
+    /// `chronoxide.first_time` and `chronoxide.last_time` are `Timestamp(Nanosecond, "UTC")`.
+    #[must_use]
+    pub fn values(name: impl Into<String>, value_type: ValueType) -> Self {
+        let name = name.into();
+        Self { content: ColumnContent::Values { name: name.clone(), value_type }, name }
+    }
+
+    /// Column [`FINGERPRINT`]: the fingerprint of the labels of each series, which is the same in every block.
+    #[must_use]
+    pub fn fingerprint() -> Self {
+        Self { name: FINGERPRINT.to_owned(), content: ColumnContent::Fingerprint }
     }
 
     /// Returns other columns, renamed where a label has their name, and then a column per label.
@@ -126,6 +153,10 @@ impl Column {
             ColumnContent::BlockId => Field::new(&self.name, DataType::Utf8View, false),
             ColumnContent::Label(_) => Field::new(&self.name, strings.data_type(), true),
             ColumnContent::Labels => Field::new(&self.name, map_type(), false),
+            ColumnContent::Values { name, value_type } => {
+                Field::new(&self.name, ValuesBuilder::data_type(name, *value_type), true)
+            }
+            ColumnContent::Fingerprint => Field::new(&self.name, DataType::FixedSizeBinary(16), false),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! [`TableError`]: reasons why the series of a block could not be read as a table.
 
 use arrow_schema::ArrowError;
+use chronoxide_format::column::ValueType;
 use chronoxide_reader::FileError;
 use chronoxide_select::SelectError;
 
@@ -16,6 +17,16 @@ pub enum TableError {
     DuplicateColumn {
         /// Name of both.
         name: String,
+    },
+    /// A block has a series column of another type than the scan says.
+    #[error("the values of column {name:?} have the type {found}, not {expected}")]
+    ColumnType {
+        /// Name of the column.
+        name: String,
+        /// Type of its values.
+        found: ValueType,
+        /// Type that the scan says.
+        expected: ValueType,
     },
     /// The block has more values of one label than an array can hold, or its strings are too long for one.
     #[error(transparent)]

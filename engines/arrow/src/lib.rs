@@ -33,6 +33,8 @@
 //! | [`Column::block_id`] | `Utf8View` | id of the block |
 //! | [`Column::label`] | `Dictionary(UInt32, Utf8View)`, or `Utf8View` | value of a label; null if the series does not have it |
 //! | [`Column::labels`] | `Map(Utf8View, Utf8View)` | all labels of the series, sorted by name |
+//! | [`Column::values`] | `Int64`, `UInt64`, `BinaryView` or `Timestamp(Nanosecond, "UTC")` | value of a series column; null if there is none |
+//! | [`Column::fingerprint`] | `FixedSizeBinary(16)` | fingerprint of the labels: equal labelsets have equal ones in every block |
 //!
 //! All batches of a block share one dictionary per key, which has the values of all its series in byte order, so that
 //! codes compare like values.
@@ -53,6 +55,8 @@
 //! | `guarded` | [`Guarded`]: batches for code in another language |
 //! | `codes` | value codes of a key, as a column |
 //! | `label_map` | the column of all labels |
+//! | `values` | [`ValuesBuilder`]: values of a series column |
+//! | `fingerprints` | the column of fingerprints |
 //! | `dictionary` | values of a key as an array over the arena (unsafe) |
 //! | `arena` | the arena as buffers of Arrow (unsafe) |
 //! | `error` | [`TableError`] |
@@ -64,16 +68,19 @@ mod codes;
 mod column;
 mod dictionary;
 mod error;
+mod fingerprints;
 mod guarded;
 mod label_map;
 mod scan;
 mod table;
 mod value_counts;
+mod values;
 
 pub use batches::Batches;
 pub use chained::ChainedBatches;
-pub use column::{Column, ColumnContent, Strings, schema};
+pub use column::{Column, ColumnContent, FINGERPRINT, Strings, schema};
 pub use error::TableError;
 pub use guarded::Guarded;
 pub use scan::Scan;
 pub use table::BlockTable;
+pub use values::ValuesBuilder;

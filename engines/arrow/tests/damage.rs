@@ -2,7 +2,9 @@
 
 use arrow_array::{Array, RecordBatch};
 use chronoxide_arrow::{BlockTable, Column, Strings, TableError};
+use chronoxide_format::view::SeriesColumn;
 use chronoxide_reader::{Block, Checks, Rule};
+use chronoxide_select::SelectError;
 use chronoxide_testkit::broken::broken;
 use chronoxide_testkit::fuzzing::mutated_block;
 use chronoxide_testkit::golden::goldens;
@@ -15,7 +17,8 @@ fn read_all(bytes: Vec<u8>, checks: Checks) -> Result<usize, String> {
         let table = BlockTable::new(block)?;
         let mut series = 0;
         for strings in [Strings::Dictionary, Strings::View] {
-            let columns = table.columns()?.into_iter().chain([Column::labels().with_name(".labels")]);
+            let others = [Column::labels().with_name(".labels"), Column::fingerprint().with_name(".fingerprint")];
+            let columns = table.columns()?.into_iter().chain(others).chain(values(&table)?);
             let scan = table.scan().with_columns(columns).with_strings(strings).with_limit(20_000);
             for batch in scan.batches()? {
                 let batch = batch?;
@@ -34,6 +37,16 @@ fn read_all(bytes: Vec<u8>, checks: Checks) -> Result<usize, String> {
         Ok(series)
     };
     read().map_err(|error| error.to_string())
+}
+
+/// Columns of the values of all series columns, under names that no label has.
+fn values(table: &BlockTable) -> Result<Vec<Column>, TableError> {
+    let block = table.block();
+    let column = |column: Result<SeriesColumn<'_>, _>| {
+        let column = column.map_err(|error| block.locate(SelectError::from(error)))?;
+        Ok(Column::values(column.name(), column.value_type()).with_name(format!(".values.{}", column.name())))
+    };
+    block.view().series_columns().map(column).collect()
 }
 
 fn validate(batch: &RecordBatch) {

@@ -49,3 +49,34 @@ func Example() {
 	// [{__name__ up} {job db} {pod db-1}]
 	// [api db]
 }
+
+// Values that an engine keeps of each series, read for many ids at once.
+func ExampleColumn() {
+	blocks, _, err := chronoxide.Open("../../../testdata/golden/columns.cx")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer blocks.Close()
+	series := blocks.Querier(math.MinInt64, math.MaxInt64).Select(context.Background())
+	var ids []chronoxide.SeriesID
+	for series.Next() {
+		ids = append(ids, series.At().IDs...)
+	}
+
+	firstTime, err := blocks.Column("chronoxide.first_time")
+	if err != nil || firstTime == nil {
+		log.Fatal("no block has the column, or: ", err)
+	}
+	defer firstTime.Close()
+	times, present := make([]int64, len(ids)), make([]bool, len(ids))
+	if err := firstTime.ReadInt64(ids, times, present); err != nil {
+		log.Fatal(err)
+	}
+	for i, id := range ids[:3] {
+		fmt.Println(id.Series, times[i], present[i])
+	}
+	// Output:
+	// 1 1700000040000000000 true
+	// 3 1700005440000000000 true
+	// 0 1700000040000000000 true
+}

@@ -22,6 +22,12 @@ pub struct CxArrowOptions {
     pub labels: *const CxString,
     /// Number of `labels`.
     pub label_count: usize,
+    /// Names of series columns that become columns behind the labels, each under its name, and
+    /// `chronoxide.fingerprint` for the fingerprints of series (16 bytes). A column that only some blocks have is null
+    /// in the others; one that none has gives CX_USAGE. NULL for none.
+    pub values: *const CxString,
+    /// Number of `values`.
+    pub value_count: usize,
     /// True for one column `labels` with a map of all labels, instead of a column per label.
     pub as_map: bool,
     /// True for columns of type `Utf8View` instead of `Dictionary(UInt32, Utf8View)`, for consumers without
@@ -67,7 +73,7 @@ pub unsafe extern "C" fn cx_query_arrow_stream(
 /// Returns the options of the caller.
 ///
 /// # Safety
-/// The labels of the options are those that these count, and each points to its bytes.
+/// The labels and values of the options are as many as these count, and each points to its bytes.
 unsafe fn batch_options(options: Option<&CxArrowOptions>) -> Result<BatchOptions, Failure> {
     let Some(wanted) = options else { return Ok(BatchOptions::new()) };
     let is_sorted = match wanted.order {
@@ -82,6 +88,10 @@ unsafe fn batch_options(options: Option<&CxArrowOptions>) -> Result<BatchOptions
     if !wanted.labels.is_null() {
         // SAFETY: this function's contract.
         options = options.labels(unsafe { CxString::texts(wanted.labels, wanted.label_count, "labels") }?);
+    }
+    if !wanted.values.is_null() {
+        // SAFETY: this function's contract.
+        options = options.values(unsafe { CxString::texts(wanted.values, wanted.value_count, "values") }?);
     }
     if wanted.batch_size > 0 {
         options = options.batch_size(wanted.batch_size);

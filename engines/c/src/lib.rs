@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! cx_blocks_map --> cx_blocks --cx_blocks_find---------> ids of labels
+//!                      |-----cx_column_find------------> cx_column: values of ids
 //!                      |-----cx_reader_new-------------> cx_reader: labels of ids
 //!                      |-----cx_query_series-----------> cx_rows: ids and labels of selected series
 //!                      |-----cx_query_count, _group, _label_names, _label_values
@@ -35,6 +36,7 @@
 //! | `pointer` | arguments of C as slices and text, handles (unsafe) |
 //! | `label` | labels, strings and ids |
 //! | `blocks` | open, refresh, describe, verify, find |
+//! | `columns` | values of series, by their ids |
 //! | `reader` | labels of many series, by their ids |
 //! | `selector` | selectors: from text, or from matchers |
 //! | `query` | queries of the caller; counts, names and values of labels |
@@ -52,6 +54,7 @@
 
 pub mod arrow;
 pub mod blocks;
+pub mod columns;
 pub mod error;
 pub mod failures;
 pub mod groups;
@@ -78,6 +81,8 @@ mod tests {
     fn threads_may_share_every_handle() {
         let sizes = [
             may_be_shared::<blocks::CxBlocks>(),
+            may_be_shared::<columns::CxColumns>(),
+            may_be_shared::<columns::CxColumn>(),
             may_be_shared::<failures::CxFailures>(),
             may_be_shared::<groups::CxGroups>(),
             may_be_shared::<query::CxCancel>(),

@@ -1,9 +1,10 @@
 //! The test programs of `tests/c`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use blocks::{BlockWriter, ColumnMerge, ValueType};
 use chronoxide_reader::{Block, Checks};
 
 use crate::installed::{Linkage, installed, run, stdout};
@@ -28,6 +29,35 @@ fn every_function_works_and_refuses_wrong_arguments() {
         fs::copy(repository("testdata/golden/read-only.cx"), folder.path().join("same.cx")).unwrap();
         fs::write(folder.path().join("broken.cx"), "not a block").unwrap();
         output_of(&program, &[golden(), folder.path().to_owned()]);
+    }
+}
+
+/// Writes a block with a column `value`.
+fn write_value(path: &Path, value_type: ValueType) {
+    let mut writer = BlockWriter::new();
+    writer.add_column("value", value_type, ColumnMerge::Max).unwrap();
+    writer.insert([("__name__", value_type.name())]).unwrap();
+    writer.finish(path).unwrap();
+}
+
+#[test]
+fn values_of_columns_are_those_of_the_dumps() {
+    for linkage in [Linkage::Shared, Linkage::Static] {
+        let Some(program) = installed().compile("tests/c/columns.c", linkage) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let [both, different] = ["both", "different"].map(|name| folder.path().join(name));
+        [&both, &different].map(|folder| fs::create_dir(folder).unwrap());
+        let golden = |name: &str| repository("testdata/golden").join(name);
+        fs::copy(golden("columns.cx"), both.join("columns.cx")).unwrap();
+        fs::copy(golden("planned-small.cx"), both.join("plain.cx")).unwrap();
+        write_value(&different.join("a.cx"), ValueType::I64);
+        write_value(&different.join("b.cx"), ValueType::U64);
+        // Behind the first 8 KiB, which have all that opening reads, and in the last column.
+        let mut bytes = fs::read(golden("columns-groups.cx")).unwrap();
+        bytes[14_000] ^= 0xff;
+        let damaged = folder.path().join("damaged.cx");
+        fs::write(&damaged, bytes).unwrap();
+        output_of(&program, &[golden("columns.cx"), both, damaged, different]);
     }
 }
 

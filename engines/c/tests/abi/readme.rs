@@ -1,4 +1,4 @@
-//! Code of the two `README.md` is code of the examples, which other tests compile and run.
+//! Code of the documents is code of the examples, which other tests compile and run.
 
 use crate::repository;
 
@@ -14,6 +14,8 @@ fn code_of_the_documents_is_that_of_the_examples() {
         ("README.md", "c", "engines/c/examples/select.c"),
         ("engines/c/README.md", "c", "engines/c/examples/select.c"),
         ("engines/c/README.md", "go", "engines/c/go/example_test.go"),
+        ("docs/columns.md", "c", "engines/c/tests/c/columns.c"),
+        ("docs/columns.md", "go", "engines/c/go/example_test.go"),
     ] {
         let readme = read(document);
         let (_, after) = readme.split_once(&format!("```{language}\n")).expect("code in this language");

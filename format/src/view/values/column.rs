@@ -15,6 +15,9 @@ use crate::number::{index, length};
 use crate::view::BlockView;
 use crate::{Result, Rule, SeriesRef};
 
+/// Number of values from which decoding their group as a whole is faster than reading each.
+const FEW_VALUES: u32 = 16;
+
 /// A column of values of a block's series: a value for each, or none.
 ///
 /// ```
@@ -201,7 +204,8 @@ impl<'a> SeriesColumn<'a> {
     }
 
     /// Calls `each` with the values of series in the order of refs, those of series out of range left out. Costs a
-    /// fraction of as many calls of [`SeriesColumn::get`], since groups are decoded as a whole. Allocates nothing.
+    /// fraction of as many calls of [`SeriesColumn::get`], since groups are decoded as a whole, and as much as these for
+    /// a few series. Allocates nothing.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged; `each` was called with the values before.
@@ -214,6 +218,11 @@ impl<'a> SeriesColumn<'a> {
         let (mut next, mut codes) = (series.start.0, [0; GROUP_LEN]);
         while next < end {
             let number = next / VALUE_GROUP;
+            if end - next < FEW_VALUES {
+                each(SeriesRef(next), self.get(SeriesRef(next))?)?;
+                next += 1;
+                continue;
+            }
             let group = self.values.group(number)?;
             let codes = self.values.codes(number, &group, &mut codes)?;
             let first = index(next % VALUE_GROUP);
