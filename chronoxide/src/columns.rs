@@ -255,7 +255,7 @@ impl<'b> Column<'b> {
                 });
                 read.map_err(|error| self.either(position, error))?;
             }
-            // Series that no block has, or the block of which does not have the column.
+            // Series that no block has, or whose block does not have the column.
             (next..end).try_for_each(|position| each(position, None))?;
             next = end;
         }

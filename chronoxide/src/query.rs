@@ -59,11 +59,11 @@ impl<'b> Query<'b> {
         Ok(self)
     }
 
-    /// Leaves out series without data from `start` to before `end`, in nanoseconds since 1970: those whose first and last
-    /// time in a block, the columns [`Blocks::FIRST_TIME`] and [`Blocks::LAST_TIME`], do not meet the range. Of a block
-    /// without these columns, which [`Query::untimed_blocks`] counts, all series are there if the block has data in the
-    /// range, or if its time range is unknown. Several blocks that have a series each know when it had data there: a
-    /// gap between them is known, one within a block is not.
+    /// Leaves out series without data from `start` to before `end`, in nanoseconds since 1970: those whose first and
+    /// last time in a block, the columns [`Blocks::FIRST_TIME`] and [`Blocks::LAST_TIME`], do not meet the range. Of a
+    /// block without these columns, which [`Query::untimed_blocks`] counts, all series are there if the block has data
+    /// in the range, or if its time range is unknown. Several blocks that have a series each know when it had data
+    /// there: a gap between them is known, one within a block is not.
     ///
     /// ```
     /// use chronoxide::{BlockWriter, Blocks, ColumnMerge, ValueType};

@@ -372,7 +372,7 @@ fn value_rows(batches: chronoxide::Batches) -> Result<Vec<ValueRow>, Box<dyn std
     Ok(rows)
 }
 
-/// A folder of two blocks, one of which has the columns of the model, and the other times.
+/// A folder of two blocks: the first has the columns of the model, the second has times.
 #[test]
 fn batches_have_the_values_of_each_block() -> TestResult {
     let folder = tempfile::tempdir()?;

@@ -112,8 +112,8 @@ fn select(criterion: &mut Criterion) {
 const DAY: i64 = 1440;
 const LIFE: i64 = 14;
 
-/// Time ranges of a day in which pods live for 14 minutes each: one that 1% of the series meet, and most of the day. The
-/// baseline `read all labels` reads the series of the day.
+/// Time ranges of a day in which pods live for 14 minutes each: one that 1% of the series meet, and most of the day.
+/// The baseline `read all labels` reads the series of the day.
 fn times(criterion: &mut Criterion, view: &BlockView<'_>, layout: Layout, series: u64) {
     const MINUTE: i64 = 60_000_000_000;
     let column = |name, merge| {

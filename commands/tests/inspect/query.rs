@@ -308,8 +308,8 @@ fn selectors_are_cut_like_the_labels_of_each_block() {
     assert_eq!(stdout(&["series", &b, &a, "--json"]).lines().count(), 4);
 }
 
-/// Refs of the golden `columns`, whose series were first seen at minute 0, 90 (ref 3) or 119 (ref 7), and last at minute
-/// 3 (ref 2), 90 (ref 8) or 120.
+/// Refs of the golden `columns`, whose series were first seen at minute 0, 90 (ref 3) or 119 (ref 7), and last at
+/// minute 3 (ref 2), 90 (ref 8) or 120.
 #[test]
 fn series_of_a_time_range_are_those_whose_times_meet_it() {
     let path = golden("columns.cx");

@@ -11,9 +11,9 @@
  * function of its type. Outputs may be uninitialized; no two arguments that a call writes to may overlap. NULL gives
  * CX_USAGE where a value is needed. If a call fails, the handle that it should make is NULL.
  *
- * Lifetimes. Labels and strings point into blocks: they are valid as long as the handle of the blocks, or anything that
- * was made from it: a reader, rows, groups, a list of strings. Handles keep what they were made from, in any order of
- * release.
+ * Lifetimes. Labels, strings and bytes point into blocks: they are valid as long as the handle of the blocks, or
+ * anything that was made from it: a reader, rows, groups, a column, a list of strings. Handles keep what they were made
+ * from, in any order of release.
  *
  * Threads. Handles may be passed between threads. Any number of threads may use one handle at once, except that a
  * reader and rows serve one thread at a time, and that nothing may use a handle while it is freed. Calls need up to
@@ -97,6 +97,17 @@ typedef struct cx_blocks cx_blocks;
  * A flag that one thread sets to cancel the queries of others.
  */
 typedef struct cx_cancel cx_cancel;
+
+/**
+ * A column of blocks. It does not change: several threads may use one handle at once.
+ */
+typedef struct cx_column cx_column;
+
+/**
+ * Facts about the columns of blocks, in the byte order of their names. It does not change: several threads may use one
+ * handle at once.
+ */
+typedef struct cx_columns cx_columns;
 
 /**
  * Errors of single blocks, whose part of a result is missing. Several threads may use one handle at once.
@@ -282,6 +293,48 @@ typedef struct cx_series_id {
 } cx_series_id;
 
 /**
+ * Type of the values of a column: one of CX_VALUE_....
+ */
+typedef int32_t cx_value_type;
+
+/**
+ * Way to combine the values of series that a merge makes one: one of CX_MERGE_....
+ */
+typedef int32_t cx_merge;
+
+/**
+ * Facts about a column. The name is valid as long as the blocks.
+ */
+typedef struct cx_column_info {
+    /**
+     * Name, in UTF-8.
+     */
+    struct cx_string name;
+    /**
+     * Type of the values: one of CX_VALUE_....
+     */
+    cx_value_type value_type;
+    /**
+     * Way to combine values: one of CX_MERGE_....
+     */
+    cx_merge merge;
+} cx_column_info;
+
+/**
+ * A value of a column of bytes. It points into a block: it is valid until the last handle of its blocks is freed.
+ */
+typedef struct cx_bytes {
+    /**
+     * First byte; NULL if the series has no value. That of an empty value is not NULL.
+     */
+    const uint8_t *data;
+    /**
+     * Length in bytes: at most 65535.
+     */
+    size_t len;
+} cx_bytes;
+
+/**
  * Comparison of a matcher: one of CX_OPERATOR_....
  */
 typedef int32_t cx_operator;
@@ -417,6 +470,16 @@ typedef struct cx_arrow_options {
      */
     size_t label_count;
     /**
+     * Names of series columns that become columns behind the labels, each under its name, and
+     * `chronoxide.fingerprint` for the fingerprints of series (16 bytes). A column that only some blocks have is null
+     * in the others; one that none has gives CX_USAGE. NULL for none.
+     */
+    const struct cx_string *values;
+    /**
+     * Number of `values`.
+     */
+    size_t value_count;
+    /**
      * True for one column `labels` with a map of all labels, instead of a column per label.
      */
     bool as_map;
@@ -513,6 +576,56 @@ typedef struct cx_arrow_options {
  * Never, for bytes that were checked before. Damage gives an error or wrong values, and crashes nothing.
  */
 #define CX_CHECKS_NEVER 2
+
+/**
+ * Signed numbers of 64 bits.
+ */
+#define CX_VALUE_I64 1
+
+/**
+ * Unsigned numbers of 64 bits.
+ */
+#define CX_VALUE_U64 2
+
+/**
+ * Bytes.
+ */
+#define CX_VALUE_BYTES 3
+
+/**
+ * The column is left out.
+ */
+#define CX_MERGE_DROP 0
+
+/**
+ * The value that all have.
+ */
+#define CX_MERGE_SAME 1
+
+/**
+ * The least value.
+ */
+#define CX_MERGE_MIN 2
+
+/**
+ * The greatest value.
+ */
+#define CX_MERGE_MAX 3
+
+/**
+ * The sum of the values.
+ */
+#define CX_MERGE_SUM 4
+
+/**
+ * Each bit that a value has.
+ */
+#define CX_MERGE_OR 5
+
+/**
+ * The value of the newest block.
+ */
+#define CX_MERGE_NEWEST 6
 
 /**
  * `=`
@@ -660,6 +773,88 @@ cx_status cx_blocks_find(const struct cx_blocks *blocks,
                          size_t capacity,
                          size_t *count,
                          struct cx_error *error);
+
+/**
+ * Lists the columns of blocks. Costs a look at the header of each column of each block, and reads no value. Columns of
+ * one name with different types or ways to combine values give CX_USAGE, with the paths of both blocks.
+ */
+cx_status cx_blocks_columns(const struct cx_blocks *blocks, struct cx_columns **columns, struct cx_error *error);
+
+/**
+ * Returns the number of columns; 0 for NULL.
+ */
+size_t cx_columns_count(const struct cx_columns *columns);
+
+/**
+ * Returns the columns, as many as cx_columns_count says; NULL for none, and for NULL. They are valid until the list is
+ * freed.
+ */
+const struct cx_column_info *cx_columns_items(const struct cx_columns *columns);
+
+/**
+ * Frees a list, or does nothing for NULL.
+ */
+void cx_columns_free(struct cx_columns *columns);
+
+/**
+ * Finds the column with a name, and writes it to `column`; NULL if no block has it, which is not an error. Costs a
+ * binary search over the columns of each block. Errors are those of cx_blocks_columns.
+ */
+cx_status cx_column_find(const struct cx_blocks *blocks,
+                         const char *name,
+                         size_t name_len,
+                         struct cx_column **column,
+                         struct cx_error *error);
+
+/**
+ * Writes facts about a column.
+ */
+cx_status cx_column_describe(const struct cx_column *column, struct cx_column_info *info, struct cx_error *error);
+
+/**
+ * Reads the values of `id_count` series of a column of type CX_VALUE_I64. `values` and `has_value` are arrays with
+ * `id_count` elements: `has_value` is false, and the value 0, for a series without a value, one of a block that does
+ * not have the column, and an id that no block has. Ids may come in any order and repeat.
+ *
+ * Each call looks for the column in each block, as cx_column_find does: read many series at once. Then a value costs
+ * the search of its block, a record of 256 values and a search among their exceptions; in runs of 16 and more
+ * consecutive series, groups of 256 values are decoded as a whole, for a fraction of that. A call allocates at most
+ * 24 KiB.
+ *
+ * Another type of the column gives CX_USAGE. After CX_CORRUPT, the content of the arrays is unspecified.
+ */
+cx_status cx_column_read_i64(const struct cx_column *column,
+                             const struct cx_series_id *ids,
+                             size_t id_count,
+                             int64_t *values,
+                             bool *has_value,
+                             struct cx_error *error);
+
+/**
+ * Reads the values of series of a column of type CX_VALUE_U64, as cx_column_read_i64 does.
+ */
+cx_status cx_column_read_u64(const struct cx_column *column,
+                             const struct cx_series_id *ids,
+                             size_t id_count,
+                             uint64_t *values,
+                             bool *has_value,
+                             struct cx_error *error);
+
+/**
+ * Reads the values of `id_count` series of a column of type CX_VALUE_BYTES to an array with `id_count` elements, as
+ * cx_column_read_i64 does. Bytes are not copied. A value costs three numbers: its own, and the two of the place of its
+ * bytes.
+ */
+cx_status cx_column_read_bytes(const struct cx_column *column,
+                               const struct cx_series_id *ids,
+                               size_t id_count,
+                               struct cx_bytes *values,
+                               struct cx_error *error);
+
+/**
+ * Frees a column, or does nothing for NULL.
+ */
+void cx_column_free(struct cx_column *column);
 
 /**
  * Makes a reader. It takes 40 KiB: read series in the order of their ids.

@@ -271,7 +271,8 @@ unsafe fn read_numbers<T: Copy + Default>(
 }
 
 /// Reads the values of `id_count` series of a column of type CX_VALUE_BYTES to an array with `id_count` elements, as
-/// cx_column_read_i64 does. Bytes are not copied. A value costs three numbers: its own, and the two of the place of its bytes.
+/// cx_column_read_i64 does. Bytes are not copied. A value costs three numbers: its own, and the two of the place of its
+/// bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cx_column_read_bytes(
     column: Option<&CxColumn>,

@@ -54,9 +54,9 @@
 //! value are read: comparisons, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `~*`, `IS NULL`, `IS DISTINCT FROM`, casts to
 //! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `series_ref`, `block`, `first_time`
 //! and `last_time` with constants: `first_time < '2025-11-11T10:00:00Z' AND last_time >= '2025-11-11T09:00:00Z'` are
-//! the series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads no series at
-//! all. Other conditions, such as those on two labels or with functions, are left to DataFusion. `EXPLAIN` shows the
-//! conditions and how many series they leave.
+//! the series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads
+//! no series at all. Other conditions, such as those on two labels or with functions, are left to DataFusion. `EXPLAIN`
+//! shows the conditions and how many series they leave.
 //!
 //! | module | content |
 //! |---|---|

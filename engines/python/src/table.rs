@@ -42,8 +42,9 @@ impl PyTable {
     /// labels: names of labels, each a column beside `series_ref`; all labels if None. A label that no series has is a
     ///     column of nulls
     /// values: names of series columns, each a column behind the labels, and `chronoxide.fingerprint` for 16 bytes that
-    ///     are the same for equal labels in every block. Integers are `int64` or `uint64`, times (`chronoxide.first_time`
-    ///     and `chronoxide.last_time`) `timestamp[ns, UTC]`, bytes `binary_view`; null if a series has no value
+    ///     are the same for equal labels in every block. Integers are `int64` or `uint64`, times
+    ///     (`chronoxide.first_time` and `chronoxide.last_time`) `timestamp[ns, UTC]`, bytes `binary_view`; null if a
+    ///     series has no value
     /// as_map: one column `labels` with a map of all labels, instead of a column per label
     /// strings: type of labels: "dictionary" (dictionary<uint32, string_view>), "view" (string_view), or "utf8"
     ///     (string, and binary for bytes), which copies them

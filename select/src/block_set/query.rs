@@ -92,8 +92,9 @@ impl<'a> SetQuery<'a> {
         Self { limits, ..self }
     }
 
-    /// Leaves out blocks and series without data from `start` (ns since 1970) to before `end`: see [`Searcher::within`].
-    /// A block whose time range is unknown is queried. A range that ends before it begins has no data.
+    /// Leaves out blocks and series without data from `start` (ns since 1970) to before `end`: see
+    /// [`Searcher::within`]. A block whose time range is unknown is queried. A range that ends before it begins has no
+    /// data.
     #[must_use]
     pub fn within(self, start: i64, end: i64) -> Self {
         Self { time: Some(TimeRange { start, end }), ..self }

@@ -109,8 +109,8 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     check_answers_within(view, series, matchers, None);
 }
 
-/// Asks as [`check_answers`], for the series that have data in a time range, if one is given with a flag for each series
-/// that says whether it has.
+/// Asks as [`check_answers`], for the series that have data in a time range, if one is given with a flag for each
+/// series that says whether it has.
 ///
 /// # Panics
 /// If an answer is wrong.

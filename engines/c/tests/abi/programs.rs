@@ -46,7 +46,9 @@ fn values_of_columns_are_those_of_the_dumps() {
         let Some(program) = installed().compile("tests/c/columns.c", linkage) else { return };
         let folder = tempfile::tempdir().unwrap();
         let [both, different] = ["both", "different"].map(|name| folder.path().join(name));
-        [&both, &different].map(|folder| fs::create_dir(folder).unwrap());
+        for folder in [&both, &different] {
+            fs::create_dir(folder).unwrap();
+        }
         let golden = |name: &str| repository("testdata/golden").join(name);
         fs::copy(golden("columns.cx"), both.join("columns.cx")).unwrap();
         fs::copy(golden("planned-small.cx"), both.join("plain.cx")).unwrap();

@@ -204,8 +204,8 @@ impl<'a> SeriesColumn<'a> {
     }
 
     /// Calls `each` with the values of series in the order of refs, those of series out of range left out. Costs a
-    /// fraction of as many calls of [`SeriesColumn::get`], since groups are decoded as a whole, and as much as these for
-    /// a few series. Allocates nothing.
+    /// fraction of as many calls of [`SeriesColumn::get`], since groups are decoded as a whole, and as much as these
+    /// for a few series. Allocates nothing.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged; `each` was called with the values before.
