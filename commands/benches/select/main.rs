@@ -16,7 +16,7 @@ use chronoxide_format::view::{BlockView, Paths, TimeRange};
 use chronoxide_format::write::{BlockMeta, ColumnWriter, SeriesValues};
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
-use chronoxide_labels::{KeysetStore, LabelSets, Layout};
+use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 use chronoxide_select::{Index, Labels, Matcher, Searcher, Selector};
 use chronoxide_workload::{Options, Workload};
 use criterion::measurement::WallTime;

@@ -103,7 +103,7 @@ fn write_hour(folder: &Folder, hour: i64, cluster: &str, series: &[Labelset]) ->
     let external_labels = vec![("cluster".to_owned(), cluster.to_owned())];
     let series: BTreeSet<Labelset> = series.iter().cloned().collect();
     // Each seventh series begins and ends within the hour.
-    let minutes = |series: usize| if series % 7 > 0 { (0, 59) } else { ((series / 7 % 40) as i64, 40) };
+    let minutes = |series: usize| if series.is_multiple_of(7) { ((series / 7 % 40) as i64, 40) } else { (0, 59) };
     let times = |name, merge, of: fn((i64, i64)) -> i64| {
         let minute = |series| Some(Value::I64(hour * HOUR + of(minutes(series)) * (HOUR / 60)));
         column(name, (ValueType::I64, merge, 1), &(0..series.len()).map(minute).collect::<Vec<_>>())

@@ -386,7 +386,7 @@ mod tests {
                 for _ in 0..random.below(500) {
                     let series = random.below(300);
                     let first = random.below(2_000) as i64 - 1_000;
-                    let last = first + [0, random.below(30) as i64][random.below(2) as usize];
+                    let last = first + [0, random.below(30) as i64][random.below(2)];
                     let times = (random.below(10) > 0).then_some((first, last));
                     windows.add(StoreRef(series as u32), times).unwrap();
                     let start = |time: i64| length.map(|length| time - time.rem_euclid(length.get() as i64));
@@ -396,8 +396,7 @@ mod tests {
                     };
                     // One time after the other.
                     for time in first..=last {
-                        let known =
-                            model.entry(start(time)).or_default().entry(series as usize).or_insert((time, time));
+                        let known = model.entry(start(time)).or_default().entry(series).or_insert((time, time));
                         *known = (known.0.min(time), known.1.max(time));
                     }
                 }
