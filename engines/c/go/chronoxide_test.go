@@ -266,3 +266,28 @@ func BenchmarkSelect(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(seen), "ns/series")
 }
+
+func TestTimeLimitsSeries(t *testing.T) {
+	// Minutes at which the series of this block were first and last seen, by the test kit of the goldens.
+	minutes := [][2]int64{
+		{0, 120}, {0, 120}, {0, 3}, {90, 120}, {0, 120}, {0, 120}, {0, 120}, {119, 120}, {0, 90}, {0, 120},
+	}
+	blocks := open(t, folder(t, "columns.cx"))
+	const start, minute = 1_700_000_040_000, 60_000
+	for _, within := range [][2]int64{{0, 2}, {4, 89}, {4, 90}, {91, 118}, {119, 200}, {121, 200}, {-5, -1}} {
+		expected := 0
+		for _, of := range minutes {
+			if of[0] <= within[1] && of[1] >= within[0] {
+				expected++
+			}
+		}
+		series := blocks.Querier(start+within[0]*minute, start+within[1]*minute).Select(context.Background())
+		seen := 0
+		for series.Next() {
+			seen++
+		}
+		if series.Err() != nil || seen != expected {
+			t.Fatal(within, series.Err(), seen, expected)
+		}
+	}
+}

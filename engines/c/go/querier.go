@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Querier queries the blocks that may have data in a range of times. It is the caller's: one goroutine at a time.
+// Querier queries the series that may have data in a range of times. It is the caller's: one goroutine at a time.
 type Querier struct {
 	blocks *Blocks
 	within C.cx_time_range
@@ -21,9 +21,10 @@ type Querier struct {
 
 // Querier returns a querier of the times from mint to maxt, in milliseconds since 1970, both included.
 func (b *Blocks) Querier(mint, maxt int64) *Querier {
-	const perMillisecond, most = 1_000_000, 1<<63 - 1
+	// The last nanosecond of the last of these milliseconds still has 64 bits.
+	const perMillisecond, most = 1_000_000, (1<<63-1)/1_000_000 - 1
 	nanoseconds := func(milliseconds int64) C.int64_t {
-		return C.int64_t(max(min(milliseconds, most/perMillisecond), -most/perMillisecond) * perMillisecond)
+		return C.int64_t(max(min(milliseconds, most), -most) * perMillisecond)
 	}
 	return &Querier{blocks: b, within: C.cx_time_range{start: nanoseconds(mint), end: nanoseconds(maxt) + perMillisecond - 1}}
 }

@@ -378,7 +378,8 @@ typedef struct cx_query {
      */
     size_t selector_count;
     /**
-     * Range of times, or NULL: leaves out blocks without data in it.
+     * Range of times, or NULL: leaves out blocks without data in it, and series whose first and last time in a block
+     * (the columns chronoxide.first_time and chronoxide.last_time) do not meet it. One that is empty selects nothing.
      */
     const struct cx_time_range *within;
     /**

@@ -24,7 +24,8 @@ pub struct CxQuery<'a> {
     pub selectors: *const Option<&'a CxSelector>,
     /// Number of `selectors`.
     pub selector_count: usize,
-    /// Range of times, or NULL: leaves out blocks without data in it.
+    /// Range of times, or NULL: leaves out blocks without data in it, and series whose first and last time in a block
+    /// (the columns chronoxide.first_time and chronoxide.last_time) do not meet it. One that is empty selects nothing.
     pub within: Option<&'a CxTimeRange>,
     /// Errors of blocks that are damaged where the query reads them are added here, and their series are missing. NULL
     /// to fail with the first of them. For those that rows meet later, see cx_rows_damaged.
