@@ -34,7 +34,6 @@ from ._chronoxide import (
     Batches,
     Block,
     ChronoxideError,
-    Column,
     CompactError,
     CorruptBlockError,
     Folder,
@@ -45,7 +44,6 @@ from ._chronoxide import (
     SeriesIterator,
     Table,
     UnsupportedBlockError,
-    Values,
     Writer,
     compact,
     ingest,
@@ -53,7 +51,7 @@ from ._chronoxide import (
     open_block,
     open_folder,
 )
-from .types import Compacted, Ingested, Layout, Merge, Strings, ValueType, Written
+from .types import Compacted, Ingested, Layout, Strings, Written
 
 __version__ = _version("chronoxide")
 
@@ -61,7 +59,6 @@ __all__ = [
     "Batches",
     "Block",
     "ChronoxideError",
-    "Column",
     "CompactError",
     "Compacted",
     "CorruptBlockError",
@@ -70,15 +67,12 @@ __all__ = [
     "IngestError",
     "Ingested",
     "Layout",
-    "Merge",
     "Selection",
     "SelectorError",
     "SeriesIterator",
     "Strings",
     "Table",
     "UnsupportedBlockError",
-    "ValueType",
-    "Values",
     "Writer",
     "Written",
     "compact",
