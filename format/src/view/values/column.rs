@@ -15,7 +15,7 @@ use crate::number::{index, length};
 use crate::view::BlockView;
 use crate::{Result, Rule, SeriesRef};
 
-/// Number of values from which decoding their group as a whole is faster than reading each.
+/// Number of values from which decoding their group as a whole should be faster than reading each: an estimate.
 const FEW_VALUES: u32 = 16;
 
 /// A column of values of a block's series: a value for each, or none.
