@@ -54,7 +54,6 @@ impl BatchOptions {
     /// | `series_ref` | `UInt64` | position of the series in its block: with `block`, its [`SeriesId`](crate::SeriesId) |
     /// | one per label | `Dictionary(UInt32, Utf8View)`, or `Utf8View` | value, null if the series does not have it |
     /// | `labels`, instead of these | `Map(Utf8View, Utf8View)` | all labels, sorted by name |
-    ///
     /// | one per [series column](BatchOptions::values) | see there | value, null if the series has none |
     ///
     /// If a label or a series column is named like `block`, `series_ref` or `labels`, these get a leading underscore.

@@ -59,6 +59,12 @@ impl CompactOptions {
         !self.keep.is_empty() || !self.drop.is_empty() || !self.rewrite.is_empty() || self.lift_external_labels
     }
 
+    /// Returns true if outputs may hold less than the inputs: [`leaves_out`](Self::leaves_out), or columns are dropped.
+    #[must_use]
+    pub fn is_rewriting(&self) -> bool {
+        self.leaves_out() || self.columns != KeptColumns::default()
+    }
+
     /// Returns a text of all options that affect the outputs. It is part of the job id.
     pub(crate) fn describe(&self) -> String {
         let Self {
@@ -144,12 +150,6 @@ pub struct KeptColumns {
 }
 
 impl KeptColumns {
-    /// Returns true if all columns are kept.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.keep.is_empty() && self.drop.is_empty()
-    }
-
     /// Returns true if outputs have the columns of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         let matches = |pattern: &String| is_match(pattern, name);

@@ -38,7 +38,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         ));
     }
     let merge_options = arguments.options();
-    if merge_options.leaves_out() || !merge_options.columns.is_empty() {
+    if merge_options.is_rewriting() {
         return Err(usage(
             "--keep, --drop, --drop-label, --rename-label, --keep-column, --drop-column and --lift-external-labels need named files (DIR/*.cx): in a folder only blocks that are due for a merge would change",
         ));

@@ -7,13 +7,13 @@ use arrow_array::builder::{BinaryViewBuilder, Int64Builder, UInt64Builder};
 use arrow_array::types::TimestampNanosecondType;
 use arrow_array::{ArrayRef, new_null_array};
 use arrow_schema::{DataType, TimeUnit};
-use chronoxide_format::column::{Value, ValueType};
+use chronoxide_format::column::{FIRST_TIME, LAST_TIME, Value, ValueType};
 use chronoxide_format::{Error, SeriesRef};
 
 use crate::{BlockTable, TableError};
 
 /// Columns whose values are times, by the registry of the format.
-const TIMES: [&str; 2] = ["chronoxide.first_time", "chronoxide.last_time"];
+const TIMES: [&str; 2] = [FIRST_TIME, LAST_TIME];
 
 /// Makes an array of the values of a series column.
 ///

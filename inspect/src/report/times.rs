@@ -3,7 +3,7 @@
 use chronoxide_dump::summary;
 use chronoxide_format::SeriesRef;
 use chronoxide_format::column::{FIRST_TIME, LAST_TIME, Value};
-use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::view::{BlockView, SeriesColumn, TimeRange};
 
 use super::figures::{SeriesTimes, Slot};
 
@@ -31,12 +31,13 @@ const LENGTHS: [i128; 9] = [
 /// # Errors
 /// `Corrupt` if a byte that was read is damaged.
 pub(super) fn series_times(view: &BlockView<'_>) -> chronoxide_format::Result<Option<SeriesTimes>> {
-    if view.series_column(FIRST_TIME)?.is_none() || view.series_column(LAST_TIME)?.is_none() {
+    let (Some(first), Some(last)) = (view.series_column(FIRST_TIME)?, view.series_column(LAST_TIME)?) else {
         return Ok(None);
-    }
+    };
+    let (columns, series_count) = ([first, last], view.series_count()?);
     let mut span: Option<(i64, i64)> = None;
     let mut unknown = 0;
-    each_times(view, |times| match (times, &mut span) {
+    each_times(&columns, series_count, |times| match (times, &mut span) {
         (None, _) => unknown += 1,
         (Some((first, last)), Some(span)) => *span = (span.0.min(first), span.1.max(last)),
         (Some(times), None) => span = Some(times),
@@ -53,7 +54,7 @@ pub(super) fn series_times(view: &BlockView<'_>) -> chronoxide_format::Result<Op
     // Series whose data begins in a slot, and of those whose data ended in the slot before.
     let mut came = vec![0_u64; usize::try_from(count(length)).unwrap_or_default()];
     let mut gone = came.clone();
-    each_times(view, |times| {
+    each_times(&columns, series_count, |times| {
         let Some((first, last)) = times else { return };
         if let Some(came) = came.get_mut(slot(first)) {
             *came += 1;
@@ -74,13 +75,14 @@ pub(super) fn series_times(view: &BlockView<'_>) -> chronoxide_format::Result<Op
 }
 
 /// Calls `each` with the first and last time of each series, if both are known and in order.
-fn each_times(view: &BlockView<'_>, mut each: impl FnMut(Option<(i64, i64)>)) -> chronoxide_format::Result<()> {
+fn each_times(
+    [first, last]: &[SeriesColumn<'_>; 2],
+    series: u32,
+    mut each: impl FnMut(Option<(i64, i64)>),
+) -> chronoxide_format::Result<()> {
     /// Series whose times are read at once.
     const STEP: u32 = 1 << 12;
-    let (Some(first), Some(last)) = (view.series_column(FIRST_TIME)?, view.series_column(LAST_TIME)?) else {
-        return Ok(());
-    };
-    let (series, mut firsts) = (view.series_count()?, Vec::new());
+    let mut firsts = Vec::new();
     for start in (0..series).step_by(STEP as usize) {
         let range = SeriesRef(start)..SeriesRef(series.min(start.saturating_add(STEP)));
         firsts.clear();

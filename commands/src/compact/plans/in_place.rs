@@ -42,8 +42,7 @@ fn finish_stopped(arguments: &Arguments, location: &Location, watch: &Watch<'_>)
 /// Compacts the blocks of a URL as those of a folder.
 pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
     let options = arguments.options();
-    let is_rewriting = options.leaves_out() || !options.columns.is_empty();
-    if arguments.output.is_some() || arguments.force || arguments.remaps.is_some() || is_rewriting {
+    if arguments.output.is_some() || arguments.force || arguments.remaps.is_some() || options.is_rewriting() {
         return Err(usage(
             "a location is merged in place, without --output, --force, --remaps or rewriting; to write elsewhere, name its blocks (s3://BUCKET/NAME.cx)",
         ));

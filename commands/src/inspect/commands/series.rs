@@ -14,11 +14,7 @@ pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, 
     let asked = &arguments.asked;
     let (selectors, time) = (&asked.matching.selectors, asked.time()?);
     let inputs = match &arguments.sources.paths[..] {
-        [path]
-            if !asked.matching.selectors.is_empty()
-                && crate::url(path).is_some()
-                && crate::location_url(path).is_none() =>
-        {
+        [path] if !selectors.is_empty() && crate::url(path).is_some() && crate::location_url(path).is_none() => {
             // Only what the query reads is fetched.
             let read = |blocks: &chronoxide::Blocks| {
                 let inputs = Inputs::from_blocks(blocks.clone());

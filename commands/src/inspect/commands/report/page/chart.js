@@ -1,4 +1,5 @@
-// Chart of series per window or slot of time: bars upwards for series, with the new ones on top, and downwards for the gone ones.
+// Chart of series per window or slot of time: bars upwards for series, with the new ones on top, and downwards for the
+// gone ones.
 (function (page) {
   "use strict";
 

@@ -4,15 +4,15 @@
 
   const { element, Table } = page;
 
-  function windowTable(report) {
+  // Creates the table of series over time; `more` are columns between the times and the series.
+  function timeTable(id, caption, noun, rows, more) {
     return new Table({
-      id: "windows-table", caption: "Windows in order of time", noun: "window", rows: report.windows,
+      id, caption, noun, rows,
       words: (row) => `${row.start} ${row.end}`,
       columns: [
         { id: "start", title: "Start", value: (row) => row.start, cell: (row) => page.time(row.start) },
         { id: "end", title: "End", value: (row) => row.end, cell: (row) => page.time(row.end) },
-        { id: "blocks", title: "Blocks", numeric: true, value: (row) => row.blocks },
-        page.sizeColumn("bytes", "Bytes", (row) => row.bytes),
+        ...more,
         { id: "series", title: "Series", numeric: true, value: (row) => row.series },
         { id: "new", title: "New", numeric: true, value: (row) => row.new },
         { id: "gone", title: "Gone", numeric: true, value: (row) => row.gone },
@@ -20,18 +20,15 @@
     }).node;
   }
 
+  function windowTable(report) {
+    return timeTable("windows-table", "Windows in order of time", "window", report.windows, [
+      { id: "blocks", title: "Blocks", numeric: true, value: (row) => row.blocks },
+      page.sizeColumn("bytes", "Bytes", (row) => row.bytes),
+    ]);
+  }
+
   function slotTable(slots) {
-    return new Table({
-      id: "times-table", caption: "Slots in order of time", noun: "slot", rows: slots,
-      words: (row) => `${row.start} ${row.end}`,
-      columns: [
-        { id: "start", title: "Start", value: (row) => row.start, cell: (row) => page.time(row.start) },
-        { id: "end", title: "End", value: (row) => row.end, cell: (row) => page.time(row.end) },
-        { id: "series", title: "Series", numeric: true, value: (row) => row.series },
-        { id: "new", title: "New", numeric: true, value: (row) => row.new },
-        { id: "gone", title: "Gone", numeric: true, value: (row) => row.gone },
-      ],
-    }).node;
+    return timeTable("times-table", "Slots in order of time", "slot", slots, []);
   }
 
   // Creates the section with the series that had data in each slot of time.
