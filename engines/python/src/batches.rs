@@ -38,6 +38,8 @@ impl StringType {
 pub(crate) struct Shape {
     /// Names of labels; `None` for all.
     pub(crate) labels: Option<Vec<String>>,
+    /// Names of series columns.
+    pub(crate) values: Vec<String>,
     pub(crate) as_map: bool,
     pub(crate) strings: StringType,
     pub(crate) in_label_order: bool,
@@ -49,6 +51,7 @@ impl Default for Shape {
     fn default() -> Self {
         Self {
             labels: None,
+            values: Vec::new(),
             as_map: false,
             strings: StringType::Dictionary,
             in_label_order: false,
@@ -79,6 +82,7 @@ impl PyBatches {
         let mut options = BatchOptions::new()
             .block_ids(blocks.is_folder())
             .as_map(shape.as_map)
+            .values(&shape.values)
             .sorted(shape.in_label_order)
             .batch_size(shape.batch_size);
         if let Some(limit) = shape.limit {
@@ -132,7 +136,7 @@ impl PyBatches {
     }
 }
 
-/// Returns a schema with views of strings replaced by strings.
+/// Returns a schema with views of strings and bytes replaced by strings and bytes.
 fn copied_schema(schema: &Schema) -> Schema {
     Schema::new(schema.fields().iter().map(|field| copied_field(field)).collect::<Vec<_>>())
 }
@@ -141,6 +145,7 @@ fn copied_field(field: &Field) -> Field {
     let copied = |fields: &Fields| fields.iter().map(|field| copied_field(field)).collect::<Fields>();
     let data_type = match field.data_type() {
         DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
         DataType::Map(entries, is_sorted) => DataType::Map(Arc::new(copied_field(entries)), *is_sorted),
         DataType::Struct(fields) => DataType::Struct(copied(fields)),
         other => other.clone(),

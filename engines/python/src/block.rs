@@ -9,9 +9,10 @@ use chronoxide::{BlockInfo, SeriesId};
 use chronoxide_text::human;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 
 use crate::capsules;
+use crate::columns::columns;
 use crate::counts::cardinality;
 use crate::errors::{ChronoxideError, Raise};
 use crate::labels::Labels;
@@ -102,6 +103,12 @@ impl PyBlock {
     fn external_labels(&self) -> PyResult<BTreeMap<String, String>> {
         let labels = self.info()?.external_labels.into_iter();
         Ok(labels.map(|label| (label.name.to_owned(), label.value.to_owned())).collect())
+    }
+
+    /// Values that an engine keeps of each series, by the name of the column.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, &self.opened)
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
-use arrow::array::RecordBatchReader;
+use arrow::array::{Array, ArrayRef, RecordBatchReader};
 use arrow::datatypes::Schema;
-use arrow::ffi::FFI_ArrowSchema;
+use arrow::ffi::{FFI_ArrowSchema, to_ffi};
 use arrow::ffi_stream::FFI_ArrowArrayStream;
 use datafusion::catalog::TableProvider;
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
@@ -21,6 +21,7 @@ use crate::errors::Raise;
 
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
 const CODEC: &CStr = c"datafusion_logical_extension_codec";
 const TABLE_PROVIDER: &CStr = c"datafusion_table_provider";
 
@@ -32,6 +33,15 @@ pub(crate) fn stream(py: Python<'_>, reader: Box<dyn RecordBatchReader + Send>) 
 /// Returns a schema as a capsule.
 pub(crate) fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowSchema::try_from(schema).map_err(Raise::raise)?, SCHEMA)
+}
+
+/// Returns the schema of an array, and the array, as capsules.
+pub(crate) fn array<'py>(
+    py: Python<'py>,
+    array: &ArrayRef,
+) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+    let (array, schema) = to_ffi(&array.to_data()).map_err(Raise::raise)?;
+    Ok((PyCapsule::new_with_value(py, schema, SCHEMA)?, PyCapsule::new_with_value(py, array, ARRAY)?))
 }
 
 /// A schema of Arrow's C data interface. Only what is needed is read: names, metadata and nested types come from a

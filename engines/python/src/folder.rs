@@ -6,10 +6,11 @@ use std::sync::Arc;
 use chronoxide::Blocks;
 use chronoxide_text::human;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 
 use crate::block::{PyBlock, reopened};
 use crate::capsules;
+use crate::columns::columns;
 use crate::counts::cardinality;
 use crate::errors::Raise;
 use crate::labels::Labels;
@@ -59,6 +60,12 @@ impl PyFolder {
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBlock>>> {
         let each = self.opened.blocks.each().into_iter();
         each.map(|block| PyBlock::create(py, Opened::new(block))).collect()
+    }
+
+    /// Values that an engine keeps of each series, by the name of the column: columns that a block has.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, &self.opened)
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -15,6 +15,7 @@
 //! | `series` | series as dicts, and iterators over them |
 //! | `labels` | arguments that are labels, selectors or paths |
 //! | `counts` | result of `cardinality` |
+//! | `columns` | classes `Column` and `Values`: values of series |
 //! | `batches` | class `Batches`: record batches for any consumer of Arrow |
 //! | `capsules` | objects of Arrow and DataFusion as capsules (unsafe) |
 //! | `notebook` | tables of HTML for notebooks |
@@ -26,6 +27,7 @@
 mod batches;
 mod block;
 mod capsules;
+mod columns;
 mod compact;
 mod counts;
 mod errors;
@@ -48,6 +50,8 @@ mod _chronoxide {
     use crate::batches::PyBatches;
     #[pymodule_export]
     use crate::block::PyBlock;
+    #[pymodule_export]
+    use crate::columns::{PyColumn, PyValues};
     #[pymodule_export]
     use crate::compact::compact;
     #[pymodule_export]

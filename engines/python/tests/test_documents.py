@@ -12,7 +12,7 @@ from conftest import GOLDEN
 import chronoxide
 
 ROOT = Path(__file__).parents[3]
-DOCUMENTS = [ROOT / "README.md", ROOT / "docs/engines.md", ROOT / "engines/python/README.md"]
+DOCUMENTS = [ROOT / "README.md", ROOT / "docs/columns.md", ROOT / "docs/engines.md", ROOT / "engines/python/README.md"]
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_examples_of_documents_run(document, files, capsys):
 def test_everything_public_is_described():
     for name in chronoxide.__all__:
         thing = getattr(chronoxide, name)
-        assert thing.__doc__ or name in ("Layout", "Strings"), name
+        assert thing.__doc__ or name in ("Layout", "Merge", "Strings", "ValueType"), name
         for member in vars(thing) if getattr(thing, "__module__", "") == "chronoxide" else []:
             assert member.startswith("_") or getattr(thing, member).__doc__, f"{name}.{member}"
 

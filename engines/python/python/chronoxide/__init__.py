@@ -34,6 +34,7 @@ from ._chronoxide import (
     Batches,
     Block,
     ChronoxideError,
+    Column,
     CompactError,
     CorruptBlockError,
     Folder,
@@ -44,6 +45,7 @@ from ._chronoxide import (
     SeriesIterator,
     Table,
     UnsupportedBlockError,
+    Values,
     Writer,
     compact,
     ingest,
@@ -51,7 +53,7 @@ from ._chronoxide import (
     open_block,
     open_folder,
 )
-from .types import Compacted, Ingested, Layout, Strings, Written
+from .types import Compacted, Ingested, Layout, Merge, Strings, ValueType, Written
 
 __version__ = _version("chronoxide")
 
@@ -59,6 +61,7 @@ __all__ = [
     "Batches",
     "Block",
     "ChronoxideError",
+    "Column",
     "CompactError",
     "Compacted",
     "CorruptBlockError",
@@ -67,12 +70,15 @@ __all__ = [
     "IngestError",
     "Ingested",
     "Layout",
+    "Merge",
     "Selection",
     "SelectorError",
     "SeriesIterator",
     "Strings",
     "Table",
     "UnsupportedBlockError",
+    "ValueType",
+    "Values",
     "Writer",
     "Written",
     "compact",

@@ -12,6 +12,12 @@ Layout: TypeAlias = Literal["factored", "bitpacked", "fixed"]
 Strings: TypeAlias = Literal["dictionary", "view", "utf8"]
 """Arrow type of the strings of labels."""
 
+ValueType: TypeAlias = Literal["i64", "u64", "bytes"]
+"""Type of the values of a column."""
+
+Merge: TypeAlias = Literal["drop", "same", "min", "max", "sum", "or", "newest"]
+"""Way to combine the values of series that become one: see docs/columns.md."""
+
 
 class Ingested(TypedDict):
     """Result of ``ingest``."""
