@@ -7,17 +7,23 @@ use chronoxide_format::write::{BuildError, ColumnWriter, PackedColumn, SeriesVal
 use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
+use crate::batches::batches;
 use crate::error::InInput;
-use crate::merge::MergeContext;
-use crate::remap::{KnownOutput, Placed, Source, sources_of};
+use crate::merge::{KeysetSource, MergeContext, keyset as input_keyset};
+use crate::remap::{KnownOutput, Placed, Targets};
 use crate::{CompactError, KeptColumns};
 
-/// Memory per series of the inputs and column: the value, and what is packed.
-const VALUE: u64 = 20;
-/// Memory per series of the inputs: the targets of those of an input, twice.
-const TARGET: u64 = 32;
-/// Memory per byte of texts: the value, and what is packed.
-const TEXT: u64 = 3;
+/// Number of an output's series whose values are in memory at a time, apart from those of a larger keyset.
+const SERIES_AT_ONCE: u64 = 1 << 20;
+/// Number of targets that are known before values are combined: enough that a thread is worth its start.
+const TARGETS_AT_ONCE: usize = 1 << 15;
+
+/// Memory per series of keysets that are in memory, and column: a value of 16 bytes, in a vector that grew.
+const VALUE_AT_ONCE: u64 = 20;
+/// Memory per series of the inputs and column: what a packed value can take more than in its input.
+const VALUE: u64 = 2;
+/// Memory per byte of a column of the inputs: packed, in vectors that grow, and in the section.
+const PACKED: u64 = 3;
 
 /// Columns of the outputs.
 #[derive(Default)]
@@ -25,8 +31,8 @@ pub(crate) struct MergedColumns<'a> {
     columns: Vec<MergedColumn<'a>>,
     /// Options that matched no column.
     pub(crate) unmatched: Vec<String>,
-    /// Inputs from the oldest to the newest.
-    by_age: Vec<usize>,
+    /// Place of each input in their order from the oldest to the newest.
+    ages: Vec<usize>,
 }
 
 /// A column of the outputs.
@@ -81,11 +87,9 @@ impl<'a> MergedColumns<'a> {
             by_age.push((meta.meta().in_input(input)?.time().map(|time| time.end), meta.block_id(), input));
         }
         by_age.sort_unstable();
-        Ok(Self {
-            columns,
-            unmatched: kept.unmatched(&names),
-            by_age: by_age.into_iter().map(|(.., input)| input).collect(),
-        })
+        let mut ages = vec![0; inputs.len()];
+        by_age.iter().enumerate().for_each(|(age, &(.., input))| ages[input] = age);
+        Ok(Self { columns, unmatched: kept.unmatched(&names), ages })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -93,6 +97,8 @@ impl<'a> MergedColumns<'a> {
     }
 
     /// Packs the columns of an output.
+    ///
+    /// The series of a keyset stand together in inputs and outputs: the values of few keysets are in memory at a time.
     ///
     /// # Errors
     /// Values of a series cannot be combined.
@@ -103,45 +109,121 @@ impl<'a> MergedColumns<'a> {
         contents: Contents<'_>,
     ) -> Result<Vec<PackedColumn>, CompactError> {
         let placed = Placed::new(merging, std::slice::from_ref(output), contents);
-        let sources = sources_of(merging);
-        let mut merged = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let writer = ColumnWriter::with_unit(column.name, column.value_type, column.merge, column.unit)?;
-            merged.push(SeriesValues::new(writer));
+        let mut packed = self.columns.iter().map(MergedColumn::writer).collect::<Result<Vec<_>, _>>()?;
+        let mut keysets = Vec::with_capacity(output.rows.keysets.len());
+        let mut first = 0;
+        for (&number, uses) in &output.rows.keysets {
+            keysets.push(PlacedKeyset { number, first, series: uses.series });
+            first += uses.series;
         }
-        let has_values = |input: usize| self.columns.iter().any(|column| column.of_inputs[input].is_some());
-        for &input in self.by_age.iter().filter(|&&input| has_values(input)) {
-            let follow = |source: &Source<'_>| {
-                let mut targets = Vec::new();
-                if let Some((number, source)) = source {
-                    placed.follow(*number, source, &mut targets)?;
-                }
-                Ok(targets)
-            };
-            let followed = sources[input].par_iter().map(follow).collect::<Result<Vec<_>, CompactError>>()?;
-            let mut targets: Vec<Option<u64>> = Vec::new();
-            for (keyset, of_keyset) in merging.context.inputs[input].keysets().zip(followed) {
-                targets.resize(keyset.in_input(input)?.first().0 as usize, None);
-                targets.extend(of_keyset);
-            }
-            let add = |(column, values): (&MergedColumn<'_>, &mut SeriesValues)| match &column.of_inputs[input] {
-                Some(column) => column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
-                    let target = targets.get(series.0 as usize).copied().flatten();
-                    match value.zip(target) {
-                        // Refs of one output have 32 bits.
-                        Some((value, target)) => values.combine(target as u32, value).map_err(InColumn::Value),
-                        None => Ok(()),
-                    }
-                }),
-                None => Ok(()),
-            };
-            self.columns.par_iter().zip(&mut merged).try_for_each(add).map_err(|error| match error {
-                InColumn::Value(source) => CompactError::Column { input, source },
-                InColumn::Input(source) => CompactError::Input { input, source },
+        for group in batches(&keysets, SERIES_AT_ONCE, |keyset| keyset.series) {
+            let merge = |keyset: &PlacedKeyset| self.merge_keyset(merging, &placed, keyset);
+            let merged = group.par_iter().map(merge).collect::<Result<Vec<Vec<SeriesValues>>, CompactError>>()?;
+            packed.par_iter_mut().enumerate().try_for_each(|(column, writer)| {
+                let mut keysets = group.iter().zip(&merged);
+                // Refs of one output have 32 bits.
+                keysets.try_for_each(|(keyset, values)| values[column].push_to(0..keyset.series as u32, writer))
             })?;
         }
-        let series = 0..u32::try_from(output.rows.series).unwrap_or(u32::MAX);
-        Ok(merged.par_iter().map(|values| values.pack(series.clone())).collect::<Result<_, BuildError>>()?)
+        Ok(packed.into_par_iter().map(ColumnWriter::finish).collect())
+    }
+
+    /// Returns the values of each column for the series of a keyset, by their places in it.
+    fn merge_keyset(
+        &self,
+        merging: &MergeContext<'_>,
+        placed: &Placed<'_>,
+        keyset: &PlacedKeyset,
+    ) -> Result<Vec<SeriesValues>, CompactError> {
+        let empty = |column| Ok(SeriesValues::new(MergedColumn::writer(column)?));
+        let mut values = self.columns.iter().map(empty).collect::<Result<Vec<_>, BuildError>>()?;
+        let has_values =
+            |source: &&KeysetSource| self.columns.iter().any(|column| column.of_inputs[source.input].is_some());
+        let merged = &merging.keysets[keyset.number];
+        let mut sources: Vec<&KeysetSource> = merged.sources.iter().filter(has_values).collect();
+        sources.sort_unstable_by_key(|source| (self.ages[source.input], source.keyset));
+        for source in sources {
+            let view = &merging.context.inputs[source.input];
+            let of_input = input_keyset(view, source.keyset).in_input(source.input)?;
+            let mut combining = Combining {
+                columns: &self.columns,
+                values: &mut values,
+                input: source.input,
+                series: of_input.first().0,
+                first: keyset.first,
+                targets: Vec::new(),
+                result: Ok(()),
+            };
+            placed.follow(keyset.number, source, &mut combining)?;
+            combining.combine();
+            combining.result?;
+        }
+        Ok(values)
+    }
+}
+
+impl MergedColumn<'_> {
+    /// Returns the column without values.
+    fn writer(&self) -> Result<ColumnWriter, BuildError> {
+        ColumnWriter::with_unit(self.name, self.value_type, self.merge, self.unit)
+    }
+}
+
+/// A merged keyset in an output.
+struct PlacedKeyset {
+    number: usize,
+    /// Number of its first series.
+    first: u64,
+    series: u64,
+}
+
+/// Combines the values of the series of an input's keyset with those of earlier ones, as their targets become known.
+struct Combining<'c, 'a> {
+    columns: &'c [MergedColumn<'a>],
+    /// Values of the output's keyset.
+    values: &'c mut [SeriesValues],
+    input: usize,
+    /// The series that has the first one of `targets`.
+    series: u32,
+    /// The output's first series with values.
+    first: u64,
+    targets: Vec<Option<u64>>,
+    result: Result<(), CompactError>,
+}
+
+impl Targets for Combining<'_, '_> {
+    fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>) {
+        self.targets.extend(targets);
+        if self.targets.len() >= TARGETS_AT_ONCE {
+            self.combine();
+        }
+    }
+}
+
+impl Combining<'_, '_> {
+    /// Combines the values of the series whose targets are known, and forgets the targets.
+    fn combine(&mut self) {
+        let Self { columns, input, series, first, ref targets, .. } = *self;
+        // Refs have 32 bits.
+        let end = series + targets.len() as u32;
+        let combine = |(column, values): (&MergedColumn<'_>, &mut SeriesValues)| match &column.of_inputs[input] {
+            Some(column) => column.read(SeriesRef(series)..SeriesRef(end), |read, value| {
+                match value.zip(targets[(read.0 - series) as usize]) {
+                    Some((value, target)) => values.combine((target - first) as u32, value).map_err(InColumn::Value),
+                    None => Ok(()),
+                }
+            }),
+            None => Ok(()),
+        };
+        let combined = columns.par_iter().zip(&mut *self.values).try_for_each(combine);
+        if self.result.is_ok() {
+            self.result = combined.map_err(|error| match error {
+                InColumn::Value(source) => CompactError::Column { input, source },
+                InColumn::Input(source) => CompactError::Input { input, source },
+            });
+        }
+        self.series = end;
+        self.targets.clear();
     }
 }
 
@@ -164,21 +246,32 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Returns the memory for merging the columns of the inputs; 0 if there are none.
-pub(crate) fn memory(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
-    let (mut columns, mut texts, mut series): (u64, u64, u64) = (0, 0, 0);
+/// Returns the memory for merging the columns of the inputs; 0 if there are none. `is_changing` says that series of
+/// several keysets can become one.
+pub(crate) fn memory(inputs: &[BlockView<'_>], is_changing: bool) -> Result<u64, CompactError> {
+    let (mut columns, mut texts, mut packed): (u64, u64, u64) = (0, 0, 0);
+    let (mut series, mut at_once): (u64, u64) = (0, 0);
     for (input, view) in inputs.iter().enumerate() {
-        series = series.saturating_add(view.series_count().in_input(input)?.into());
+        let mut largest = 0;
+        for keyset in view.keysets() {
+            largest = largest.max(keyset.in_input(input)?.series_count().into());
+        }
+        let of_input = u64::from(view.series_count().in_input(input)?);
+        series = series.saturating_add(of_input);
+        at_once = at_once.saturating_add(if is_changing { of_input } else { largest });
         columns = columns.max(view.column_count().into());
         for column in view.series_columns() {
-            texts = texts.saturating_add(column.in_input(input)?.text_len());
+            let column = column.in_input(input)?;
+            texts = texts.saturating_add(column.text_len());
+            packed = packed.saturating_add(column.byte_len());
         }
     }
     if columns == 0 {
         return Ok(0);
     }
-    let of_series = columns.saturating_mul(VALUE).saturating_add(TARGET);
-    Ok(of_series.saturating_mul(series).saturating_add(texts.saturating_mul(TEXT)))
+    let at_once = at_once.max(SERIES_AT_ONCE).saturating_mul(VALUE_AT_ONCE);
+    let of_columns = columns.saturating_mul(at_once.saturating_add(series.saturating_mul(VALUE)));
+    Ok(of_columns.saturating_add(texts).saturating_add(packed.saturating_mul(PACKED)))
 }
 
 /// Returns the first input with a value that the outputs do not hold, and the name of its column.

@@ -56,10 +56,10 @@ struct PlacedOutput<'a> {
 }
 
 /// The merged keyset of a keyset of an input, by its number, and how it is read; `None` for one without series.
-pub(crate) type Source<'a> = Option<(usize, &'a KeysetSource)>;
+type Source<'a> = Option<(usize, &'a KeysetSource)>;
 
 /// Returns the sources of each keyset of each input.
-pub(crate) fn sources_of<'a>(merging: &MergeContext<'a>) -> Vec<Vec<Source<'a>>> {
+fn sources_of<'a>(merging: &MergeContext<'a>) -> Vec<Vec<Source<'a>>> {
     let inputs = merging.context.inputs.iter();
     let mut sources: Vec<Vec<Source<'_>>> = inputs.map(|view| vec![None; view.keyset_count() as usize]).collect();
     for (number, keyset) in merging.keysets.iter().enumerate() {
@@ -78,12 +78,6 @@ pub(crate) trait Targets {
 impl Targets for KeysetTargets {
     fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>) {
         Self::push_row(self, targets);
-    }
-}
-
-impl Targets for Vec<Option<u64>> {
-    fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>) {
-        self.extend(targets);
     }
 }
 

@@ -44,7 +44,8 @@ impl Estimate {
             Layout::Factored => Planning::Whole,
             _ => Planning::Plain,
         };
-        let columns = if has_outputs { columns::memory(inputs)? } else { 0 };
+        let is_changing = !options.rewrite.is_empty();
+        let columns = if has_outputs { columns::memory(inputs, is_changing)? } else { 0 };
         // Values follow their series as remaps do.
         let remaps = if has_remaps || columns > 0 { memory::remaps(inputs)? } else { 0 };
         let fixed = memory::fixed(inputs, options, planning, planned_series)?;

@@ -124,8 +124,16 @@ impl SeriesValues {
     /// None is known: the values were checked.
     pub fn pack(&self, series: impl IntoIterator<Item = u32>) -> Result<PackedColumn, BuildError> {
         let mut column = self.column.clone();
-        series.into_iter().try_for_each(|series| column.push(self.get(series)))?;
+        self.push_to(series, &mut column)?;
         Ok(column.finish())
+    }
+
+    /// Appends the values of series, in an order, to a column with the same type and unit.
+    ///
+    /// # Errors
+    /// As [`ColumnWriter::push`], of a column with another type or unit.
+    pub fn push_to(&self, series: impl IntoIterator<Item = u32>, column: &mut ColumnWriter) -> Result<(), BuildError> {
+        series.into_iter().try_for_each(|series| column.push(self.get(series)))
     }
 }
 

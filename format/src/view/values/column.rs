@@ -153,6 +153,12 @@ impl<'a> SeriesColumn<'a> {
         length(self.texts.len())
     }
 
+    /// Returns the number of bytes of the whole column.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        self.texts_start + self.text_len()
+    }
+
     /// Returns the value of a series, or `None` if it has none or is out of range. Allocates nothing; costs the record
     /// of a group and a field, a search among the exceptions of the group, and for bytes two more numbers.
     ///
