@@ -77,7 +77,7 @@ impl<'a> MergedColumns<'a> {
                 if (known.value_type, known.merge) != (value_type, merge) {
                     return Err(CompactError::ColumnsDiffer { input, other: known.first, name: name.to_owned() });
                 }
-                known.unit = greatest_common_divisor(known.unit, column.unit());
+                known.unit = merge.combined_unit(greatest_common_divisor(known.unit, column.unit()));
                 known.of_inputs[input] = Some(column);
             }
         }
@@ -149,7 +149,7 @@ impl<'a> MergedColumns<'a> {
                 columns: &self.columns,
                 values: &mut values,
                 input: source.input,
-                series: of_input.first().0,
+                series: of_input.first(),
                 first: keyset.first,
                 targets: Vec::new(),
                 result: Ok(()),
@@ -184,16 +184,19 @@ struct Combining<'c, 'a> {
     values: &'c mut [SeriesValues],
     input: usize,
     /// The series that has the first one of `targets`.
-    series: u32,
-    /// The output's first series with values.
+    series: SeriesRef,
+    /// The first series of the output's keyset.
     first: u64,
-    targets: Vec<Option<u64>>,
+    /// Places of the series in the output's keyset.
+    targets: Vec<Option<u32>>,
     result: Result<(), CompactError>,
 }
 
 impl Targets for Combining<'_, '_> {
     fn push_row(&mut self, targets: impl Iterator<Item = Option<u64>>) {
-        self.targets.extend(targets);
+        let first = self.first;
+        // Refs of one output have 32 bits.
+        self.targets.extend(targets.map(|target| target.map(|target| (target - first) as u32)));
         if self.targets.len() >= TARGETS_AT_ONCE {
             self.combine();
         }
@@ -203,16 +206,9 @@ impl Targets for Combining<'_, '_> {
 impl Combining<'_, '_> {
     /// Combines the values of the series whose targets are known, and forgets the targets.
     fn combine(&mut self) {
-        let Self { columns, input, series, first, ref targets, .. } = *self;
-        // Refs have 32 bits.
-        let end = series + targets.len() as u32;
+        let Self { columns, input, series, ref targets, .. } = *self;
         let combine = |(column, values): (&MergedColumn<'_>, &mut SeriesValues)| match &column.of_inputs[input] {
-            Some(column) => column.read(SeriesRef(series)..SeriesRef(end), |read, value| {
-                match value.zip(targets[(read.0 - series) as usize]) {
-                    Some((value, target)) => values.combine((target - first) as u32, value).map_err(InColumn::Value),
-                    None => Ok(()),
-                }
-            }),
+            Some(column) => values.combine(column, series, targets),
             None => Ok(()),
         };
         let combined = columns.par_iter().zip(&mut *self.values).try_for_each(combine);
@@ -222,7 +218,7 @@ impl Combining<'_, '_> {
                 InColumn::Input(source) => CompactError::Input { input, source },
             });
         }
-        self.series = end;
+        self.series = SeriesRef(series.0 + targets.len() as u32);
         self.targets.clear();
     }
 }
@@ -231,6 +227,12 @@ impl Combining<'_, '_> {
 enum InColumn {
     Value(BuildError),
     Input(chronoxide_format::Error),
+}
+
+impl From<BuildError> for InColumn {
+    fn from(error: BuildError) -> Self {
+        Self::Value(error)
+    }
 }
 
 impl From<chronoxide_format::Error> for InColumn {

@@ -55,7 +55,12 @@ fn input(labelsets: &BTreeSet<Labelset>, after: &dyn Fn(&Labelset) -> Option<Lab
         if random.percent(30) {
             continue;
         }
-        let unit = if value_type == ValueType::I64 { [1, 4, 6][random.below(3)] } else { 1 };
+        let unit = match merge {
+            ColumnMerge::Min | ColumnMerge::Sum => [1, 4, 6][random.below(3)],
+            // Their bits together are no multiples.
+            ColumnMerge::Or => [1, 3, 4, 12][random.below(4)],
+            _ => 1,
+        };
         let known = [0, 50, 100][random.below(3)];
         for labels in &by_ref {
             let number = match merge {
@@ -66,7 +71,7 @@ fn input(labelsets: &BTreeSet<Labelset>, after: &dyn Fn(&Labelset) -> Option<Lab
             };
             let value = match value_type {
                 ValueType::I64 => OwnedValue::I64((number as i64 - 4) * unit as i64),
-                ValueType::U64 => OwnedValue::U64(number as u64),
+                ValueType::U64 => OwnedValue::U64(number as u64 * unit),
                 ValueType::Bytes => OwnedValue::Bytes(vec![b'x'; number]),
             };
             if random.percent(known) {
@@ -77,7 +82,8 @@ fn input(labelsets: &BTreeSet<Labelset>, after: &dyn Fn(&Labelset) -> Option<Lab
             by_ref.iter().map(|labels| values.get(&(labels.clone(), name)).map(OwnedValue::as_value)).collect();
         columns.push(column(name, (value_type, merge, unit), &of_refs));
     }
-    let bytes = build(labelsets, &plan, RowForm::BitPacked, &BlockMeta { columns, ..meta }).expect("sound");
+    let meta = BlockMeta { columns, archive: random.percent(30), ..meta };
+    let bytes = build(labelsets, &plan, RowForm::BitPacked, &meta).expect("sound");
     Input { bytes, values, age }
 }
 
@@ -118,7 +124,8 @@ fn model(inputs: &[Input], options: &CompactOptions) -> (Values, BTreeSet<(Label
 
 /// Reads the values of an output.
 fn values(block: &[u8]) -> Values {
-    let view = BlockView::open(block).expect("sound");
+    let mut arena = Vec::new();
+    let view = BlockView::open_unpacked(block, &mut arena).expect("sound");
     view.verify().expect("sound");
     let by_ref = series(block);
     let mut found = Values::new();
@@ -153,6 +160,7 @@ proptest! {
             }
             _ => {}
         }
+        options.archive = random.percent(30);
         for names in [&mut options.columns.keep, &mut options.columns.drop] {
             let share = [0, 0, 40][random.below(3)];
             names.extend(COLUMNS.iter().filter(|_| random.percent(share)).map(|(name, ..)| (*name).to_owned()));
@@ -164,7 +172,10 @@ proptest! {
                 input(&labelsets, &|labels| expected(labels, &options), &mut random)
             })
             .collect();
-        let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(&input.bytes).unwrap()).collect();
+        let mut arenas = vec![Vec::new(); inputs.len()];
+        let views: Vec<BlockView<'_>> = (inputs.iter().zip(&mut arenas))
+            .map(|(input, arena)| BlockView::open_unpacked(&input.bytes, arena).unwrap())
+            .collect();
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(&Disk, folder.path(), SCRATCH_MEMORY);
         let merged = merge_in_memory(&views, &options, random.percent(30), &mut spool).unwrap();

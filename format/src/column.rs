@@ -112,9 +112,20 @@ impl ColumnMerge {
 }
 
 impl ColumnMerge {
+    /// Returns the unit of values that are combined from multiples of `unit`: a number that has the bits of several
+    /// multiples is one of a power of two only.
+    #[must_use]
+    pub const fn combined_unit(self, unit: u64) -> u64 {
+        match self {
+            Self::Or if unit > 0 => 1 << unit.trailing_zeros(),
+            _ => unit,
+        }
+    }
+
     /// Combines two values of one type; `newer` is that of the newer block. Returns `None` for different values that
     /// must be the same, and for a sum that the type does not hold.
     #[must_use]
+    #[inline]
     pub fn combine<'a>(self, value: Value<'a>, newer: Value<'a>) -> Option<Value<'a>> {
         match (self, value, newer) {
             (Self::Same, value, newer) => (value == newer).then_some(value),

@@ -58,7 +58,8 @@ pub fn content(block: &[u8]) -> BTreeSet<Labelset> {
 
 /// Returns the labels of all series of a block, by their refs.
 pub fn series(block: &[u8]) -> Vec<Labelset> {
-    let view = BlockView::open(block).unwrap();
+    let mut arena = Vec::new();
+    let view = BlockView::open_unpacked(block, &mut arena).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     view.series_iter()

@@ -116,7 +116,7 @@ impl Codes {
             let choice = Choice { common: 0, width, exceptions, exception_width: widest };
             best = best.or(choice, rows);
         }
-        let (common, count) = self.most_frequent();
+        let (common, count) = self.most_frequent(widest);
         let others = low32(rows) - count;
         if width(common) <= u32::from(MAX_OFFSET_WIDTH) {
             best = best.or(Choice { common, width: 0, exceptions: others, exception_width: widest }, rows);
@@ -124,17 +124,30 @@ impl Codes {
         best
     }
 
-    /// Returns the code that most rows have, and their number.
-    fn most_frequent(&self) -> (u64, u32) {
+    /// Returns the code that most rows have, and their number. `widest` is the width of the greatest code.
+    fn most_frequent(&self, widest: u32) -> (u64, u32) {
+        let mut best = (0, 0);
+        if widest <= u8::BITS {
+            let mut counts = [0_u32; 256];
+            for &code in &self.codes {
+                if let Some(count) = counts.get_mut(index(low32(code))) {
+                    *count += 1;
+                }
+            }
+            for (code, &count) in (0..).zip(&counts) {
+                if count > best.1 {
+                    best = (code, count);
+                }
+            }
+            return best;
+        }
         let mut sorted = self.codes.clone();
         sorted.sort_unstable();
-        let (mut best, mut at) = ((0, 0), 0);
         for run in sorted.chunk_by(|left, right| left == right) {
             let count = low32(length(run.len()));
             if count > best.1 {
-                best = (sorted.get(at).copied().unwrap_or_default(), count);
+                best = (run.first().copied().unwrap_or_default(), count);
             }
-            at += run.len();
         }
         best
     }

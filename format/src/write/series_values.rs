@@ -1,10 +1,10 @@
 //! [`SeriesValues`]: values of a series column that come in any order of series.
 
-use bitvec::vec::BitVec;
-
 use super::{BuildError, ColumnWriter, PackedColumn};
-use crate::column::{Value, ValueType};
-use crate::number::index;
+use crate::SeriesRef;
+use crate::column::{ColumnMerge, Value, ValueType};
+use crate::number::{index, length, low32};
+use crate::view::SeriesColumn;
 
 /// The values of a column by numbers of series. A series that is given several values has them combined, in the way in
 /// which the column is merged.
@@ -28,8 +28,8 @@ pub struct SeriesValues {
 
 #[derive(Clone, Debug)]
 enum Values {
-    /// Numbers, and a bit for each series that has one. Signed numbers as the unsigned ones of the same bits.
-    Numbers(Vec<u64>, BitVec),
+    /// Numbers in units, and which series have one. Signed numbers as the unsigned ones of the same bits.
+    Numbers(Vec<u64>, Vec<bool>),
     Bytes(Vec<Option<Box<[u8]>>>),
 }
 
@@ -39,9 +39,9 @@ impl SeriesValues {
     pub fn new(column: ColumnWriter) -> Self {
         let values = match column.value_type() {
             ValueType::Bytes => Values::Bytes(Vec::new()),
-            ValueType::I64 | ValueType::U64 => Values::Numbers(Vec::new(), BitVec::new()),
+            ValueType::I64 | ValueType::U64 => Values::Numbers(Vec::new(), Vec::new()),
         };
-        Self { column, values }
+        Self { column: column.with_combined_unit(), values }
     }
 
     /// Returns the name of the column.
@@ -53,16 +53,13 @@ impl SeriesValues {
     /// Returns the value of a series.
     #[must_use]
     pub fn get(&self, series: u32) -> Option<Value<'_>> {
+        let at = index(series);
         match &self.values {
             Values::Numbers(numbers, known) => {
-                let number =
-                    *numbers.get(index(series)).filter(|_| known.get(index(series)).is_some_and(|bit| *bit))?;
-                Some(match self.column.value_type() {
-                    ValueType::I64 => Value::I64(number.cast_signed()),
-                    ValueType::U64 | ValueType::Bytes => Value::U64(number),
-                })
+                let number = numbers.get(at).filter(|_| known.get(at) == Some(&true))?;
+                Some(self.column.number(*number))
             }
-            Values::Bytes(bytes) => bytes.get(index(series))?.as_deref().map(Value::Bytes),
+            Values::Bytes(bytes) => bytes.get(at)?.as_deref().map(Value::Bytes),
         }
     }
 
@@ -72,50 +69,67 @@ impl SeriesValues {
     /// `SeriesColumn` for a value that the column cannot have, and for values that cannot be combined: different ones
     /// that must be the same, and a sum that the type does not hold. The series keeps its value then.
     pub fn set(&mut self, series: u32, value: Value<'_>) -> Result<(), BuildError> {
-        self.column.check(value)?;
-        self.combine(series, value)
+        let number = self.column.in_units(value)?;
+        let is_combined = match (&mut self.values, value) {
+            (Values::Numbers(numbers, known), _) => {
+                let combine = self.column.combination();
+                place(numbers, known, series).is_none_or(|place| place.combine(number, combine))
+            }
+            (Values::Bytes(all), Value::Bytes(bytes)) => combine_bytes(all, series, bytes, self.column.merge()),
+            // The type was checked.
+            (Values::Bytes(_), Value::I64(_) | Value::U64(_)) => true,
+        };
+        self.combined(is_combined)
     }
 
-    /// Gives a series a value as [`SeriesValues::set`] does, of a column with the same type and a unit that is a
-    /// multiple of this one's.
+    /// Gives series the values of a block's series, as [`SeriesValues::set`] does: `targets` has the series for the one
+    /// with ref `first` and those behind it, `None` for those that are left out. The column of the block has the same
+    /// type and way to merge, and a unit that is a multiple of this one's.
     ///
     /// # Errors
-    /// `SeriesColumn` for values that cannot be combined.
-    pub fn combine(&mut self, series: u32, value: Value<'_>) -> Result<(), BuildError> {
-        let combined = match self.get(series) {
-            Some(known) => match self.column.merge().combine(known, value) {
-                Some(combined) => Owned::from(combined),
-                None => {
-                    let (name, reason) = (self.column.name().to_owned(), "two values of a series cannot be combined");
-                    return Err(BuildError::SeriesColumn { name, reason });
-                }
-            },
-            None => Owned::from(value),
-        };
-        let at = index(series);
-        match (&mut self.values, combined) {
-            (Values::Numbers(numbers, known), Owned::Number(number)) => {
-                if numbers.len() <= at {
-                    numbers.resize(at + 1, 0);
-                    known.resize(at + 1, false);
-                }
-                if let Some(place) = numbers.get_mut(at) {
-                    *place = number;
-                    known.set(at, true);
-                }
+    /// `SeriesColumn` for values that cannot be combined, and `Corrupt` if a byte that was read is damaged.
+    pub fn combine<E: From<BuildError> + From<crate::Error>>(
+        &mut self,
+        column: &SeriesColumn<'_>,
+        first: SeriesRef,
+        targets: &[Option<u32>],
+    ) -> Result<(), E> {
+        let series = first..SeriesRef(first.0.saturating_add(low32(length(targets.len()))));
+        let merge = self.column.merge();
+        let mut is_combined = true;
+        match &mut self.values {
+            Values::Numbers(numbers, known) => {
+                let factor = column.unit().checked_div(self.column.unit).unwrap_or(1);
+                let combine = self.column.combination();
+                let mut targets = targets.iter();
+                column.read_units::<crate::Error>(series, |group| {
+                    for (number, target) in group.iter().zip(&mut targets) {
+                        if let (Some(number), Some(target)) = (number, target)
+                            && let Some(place) = place(numbers, known, *target)
+                        {
+                            is_combined &= place.combine(number.wrapping_mul(factor), combine);
+                        }
+                    }
+                    Ok(())
+                })?;
             }
-            (Values::Bytes(all), Owned::Bytes(bytes)) => {
-                if all.len() <= at {
-                    all.resize(at + 1, None);
+            Values::Bytes(all) => column.read::<crate::Error>(series, |series, value| {
+                let target = targets.get(index(series.0 - first.0)).copied().flatten();
+                if let (Some(Value::Bytes(bytes)), Some(target)) = (value, target) {
+                    is_combined &= combine_bytes(all, target, bytes, merge);
                 }
-                if let Some(place) = all.get_mut(at) {
-                    *place = Some(bytes);
-                }
-            }
-            // The type was checked.
-            (Values::Numbers(..), Owned::Bytes(_)) | (Values::Bytes(_), Owned::Number(_)) => {}
+                Ok(())
+            })?,
         }
-        Ok(())
+        Ok(self.combined(is_combined)?)
+    }
+
+    fn combined(&self, is_combined: bool) -> Result<(), BuildError> {
+        if is_combined {
+            return Ok(());
+        }
+        let reason = "two values of a series cannot be combined";
+        Err(BuildError::SeriesColumn { name: self.column.name().to_owned(), reason })
     }
 
     /// Packs the values of series in an order, which is that of the refs of a block.
@@ -128,7 +142,7 @@ impl SeriesValues {
         Ok(column.finish())
     }
 
-    /// Appends the values of series, in an order, to a column with the same type and unit.
+    /// Appends the values of series, in an order, to the column that this one was made of, or another such.
     ///
     /// # Errors
     /// As [`ColumnWriter::push`], of a column with another type or unit.
@@ -137,18 +151,54 @@ impl SeriesValues {
     }
 }
 
-/// A value that is kept.
-enum Owned {
-    Number(u64),
-    Bytes(Box<[u8]>),
+/// Place of a number of a series.
+struct Number<'v> {
+    number: &'v mut u64,
+    is_known: &'v mut bool,
 }
 
-impl From<Value<'_>> for Owned {
-    fn from(value: Value<'_>) -> Self {
-        match value {
-            Value::I64(number) => Self::Number(number.cast_unsigned()),
-            Value::U64(number) => Self::Number(number),
-            Value::Bytes(bytes) => Self::Bytes(bytes.into()),
+impl Number<'_> {
+    /// Combines a number with the one that is there. Returns false, and changes nothing, if that cannot be done.
+    #[inline]
+    fn combine(self, newer: u64, combine: impl Fn(u64, u64) -> Option<u64>) -> bool {
+        let combined = if *self.is_known { combine(*self.number, newer) } else { Some(newer) };
+        if let Some(combined) = combined {
+            *self.number = combined;
+            *self.is_known = true;
         }
+        combined.is_some()
+    }
+}
+
+/// Returns the place of a series, which is made if there is none.
+#[inline]
+fn place<'v>(numbers: &'v mut Vec<u64>, known: &'v mut Vec<bool>, series: u32) -> Option<Number<'v>> {
+    let at = index(series);
+    if numbers.len() <= at {
+        numbers.resize(at + 1, 0);
+        known.resize(at + 1, false);
+    }
+    Some(Number { number: numbers.get_mut(at)?, is_known: known.get_mut(at)? })
+}
+
+/// Combines the bytes of a series with those that are there. Returns false, and changes nothing, if that cannot be done.
+fn combine_bytes(all: &mut Vec<Option<Box<[u8]>>>, series: u32, newer: &[u8], merge: ColumnMerge) -> bool {
+    let at = index(series);
+    if all.len() <= at {
+        all.resize(at + 1, None);
+    }
+    let Some(place) = all.get_mut(at) else { return true };
+    let combined = match place.as_deref() {
+        Some(known) => merge.combine(Value::Bytes(known), Value::Bytes(newer)),
+        None => Some(Value::Bytes(newer)),
+    };
+    match combined {
+        // The text that is there is kept.
+        Some(Value::Bytes(bytes)) if place.as_deref() == Some(bytes) => true,
+        Some(Value::Bytes(bytes)) => {
+            *place = Some(bytes.into());
+            true
+        }
+        _ => false,
     }
 }

@@ -17,7 +17,7 @@ pub struct ColumnWriter {
     name: String,
     value_type: ValueType,
     merge: ColumnMerge,
-    unit: u64,
+    pub(super) unit: u64,
     values: NumbersWriter,
     starts: NumbersWriter,
     texts: Vec<u8>,
@@ -76,16 +76,73 @@ impl ColumnWriter {
     /// # Errors
     /// `SeriesColumn` for a value of another type, one that is not a multiple of the unit, and bytes that are too long.
     pub fn check(&self, value: Value<'_>) -> Result<(), BuildError> {
-        let is_multiple = match value {
+        self.in_units(value).map(drop)
+    }
+
+    /// Returns a number in units, and 0 for bytes.
+    ///
+    /// # Errors
+    /// As [`ColumnWriter::check`].
+    #[inline]
+    pub(super) fn in_units(&self, value: Value<'_>) -> Result<u64, BuildError> {
+        let number = match value {
             _ if value.value_type() != self.value_type => return self.refuse("a value has another type"),
-            Value::U64(number) => number.checked_rem(self.unit) == Some(0),
-            Value::I64(number) => i64::try_from(self.unit).is_ok_and(|unit| number.checked_rem(unit) == Some(0)),
             Value::Bytes(bytes) if length(bytes.len()) > u64::from(MAX_VALUE_LEN) => {
                 return self.refuse("a value has more than 65535 bytes");
             }
-            Value::Bytes(_) => true,
+            Value::Bytes(_) => return Ok(0),
+            Value::U64(number) if self.unit == 1 => return Ok(number),
+            Value::I64(number) if self.unit == 1 => return Ok(number.cast_unsigned()),
+            Value::U64(number) => number.checked_div(self.unit).filter(|units| units.wrapping_mul(self.unit) == number),
+            Value::I64(number) => {
+                let unit = self.unit.cast_signed();
+                let units = number.checked_div(unit).filter(|units| units.wrapping_mul(unit) == number);
+                units.map(i64::cast_unsigned)
+            }
         };
-        if is_multiple { Ok(()) } else { self.refuse("a value is not a multiple of the unit") }
+        number.map_or_else(|| self.refuse("a value is not a multiple of the unit"), Ok)
+    }
+
+    /// Returns the value of a number in units.
+    #[inline]
+    pub(super) fn number(&self, units: u64) -> Value<'static> {
+        // A product of signed numbers has the same bits.
+        let number = units.wrapping_mul(self.unit);
+        match self.value_type {
+            ValueType::I64 => Value::I64(number.cast_signed()),
+            ValueType::U64 | ValueType::Bytes => Value::U64(number),
+        }
+    }
+
+    /// Returns a function that combines two numbers in units.
+    #[inline]
+    pub(super) fn combination(&self) -> impl Fn(u64, u64) -> Option<u64> + Copy + use<> {
+        let (merge, unit, is_signed) = (self.merge, self.unit, self.value_type == ValueType::I64);
+        move |units: u64, newer: u64| {
+            let is_less = if is_signed { newer.cast_signed() < units.cast_signed() } else { newer < units };
+            match merge {
+                ColumnMerge::Same => (units == newer).then_some(units),
+                ColumnMerge::Min => Some(if is_less { newer } else { units }),
+                ColumnMerge::Max => Some(if is_less { units } else { newer }),
+                ColumnMerge::Sum if is_signed => {
+                    let sum = units.cast_signed().checked_add(newer.cast_signed())?;
+                    sum.checked_mul(unit.cast_signed()).map(|_| sum.cast_unsigned())
+                }
+                ColumnMerge::Sum => {
+                    let sum = units.checked_add(newer)?;
+                    sum.checked_mul(unit).map(|_| sum)
+                }
+                // The unit is a power of two.
+                ColumnMerge::Or => Some(units | newer),
+                ColumnMerge::Drop | ColumnMerge::Newest => Some(newer),
+            }
+        }
+    }
+
+    /// Sets the unit to that of combined values: see [`ColumnMerge::combined_unit`].
+    pub(super) fn with_combined_unit(self) -> Self {
+        let unit = self.merge.combined_unit(self.unit);
+        Self { unit, ..self }
     }
 
     /// Appends the value of the next series, or none.
@@ -99,15 +156,8 @@ impl ColumnWriter {
         let number = match value {
             None => None,
             Some(value) => {
-                self.check(value)?;
-                match value {
-                    Value::U64(number) => number.checked_div(self.unit),
-                    Value::I64(number) => {
-                        let unit = i64::try_from(self.unit).unwrap_or(1);
-                        number.checked_div(unit).map(i64::cast_unsigned)
-                    }
-                    Value::Bytes(bytes) => Some(self.push_text(bytes)),
-                }
+                let number = self.in_units(value)?;
+                Some(if let Value::Bytes(bytes) = value { self.push_text(bytes) } else { number })
             }
         };
         self.values.push(number);

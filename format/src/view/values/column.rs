@@ -252,6 +252,37 @@ impl<'a> SeriesColumn<'a> {
 }
 
 impl SeriesColumn<'_> {
+    /// Calls `each` with the numbers of series in units, in the order of refs: with those of up to 256 series at a time,
+    /// series out of range left out.
+    ///
+    /// # Errors
+    /// As [`SeriesColumn::read`].
+    pub(crate) fn read_units<E: From<crate::Error>>(
+        &self,
+        series: Range<SeriesRef>,
+        mut each: impl FnMut(&[Option<u64>]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let end = series.end.0.min(self.values.count);
+        let (mut next, mut codes, mut numbers) = (series.start.0, [0; GROUP_LEN], [None; GROUP_LEN]);
+        while next < end {
+            let number = next / VALUE_GROUP;
+            let group_start = number * VALUE_GROUP;
+            let group_end = group_start.saturating_add(VALUE_GROUP).min(end);
+            let group = self.values.group(number)?;
+            let codes = self.values.codes(number, &group, &mut codes)?;
+            let codes = codes.get(index(next - group_start)..index(group_end - group_start)).unwrap_or_default();
+            for ((out, &code), series) in numbers.iter_mut().zip(codes).zip(next..) {
+                *out = group.number(code);
+                if let Some(number) = *out {
+                    self.value(series, number)?;
+                }
+            }
+            each(numbers.get(..codes.len()).unwrap_or_default())?;
+            next = group_end;
+        }
+        Ok(())
+    }
+
     /// Calls `each` with ranges of the series whose value is a number from `values`, and of those without a value if
     /// `has_absent`, in order; ranges may touch. Costs the record of a group where its bounds decide for all of its 256
     /// series, and else as much as [`SeriesColumn::read`]. Allocates nothing. Bytes are no numbers.
