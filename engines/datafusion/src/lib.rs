@@ -28,11 +28,12 @@
 //! | `block` | `Utf8View` | id of the block; only in tables of folders |
 //! | `series_ref` | `UInt64` | ref of the series in its block |
 //! | `first_time`, `last_time` | `Timestamp(Nanosecond, "UTC")` | first and last time of the series in its block; only if a block knows them, null if unknown |
+//! | one per other series column | `Int64`, `UInt64` or `BinaryView` | value of the series in its block, null if it has none |
 //! | one per label | `Utf8View` (or [`Strings::Dictionary`]) | value of the label, null if the series does not have it |
 //!
-//! A series that several blocks of a folder have is a row for each of them. If a label is named like one of the first
-//! four columns, it keeps its name, and the other column gets a leading underscore. Names with dots or capital letters
-//! need double quotes in SQL: `"k8s.namespace.name"`.
+//! A series that several blocks of a folder have is a row for each of them. If a label is named like another column, it
+//! keeps its name, and the other column gets a leading underscore. Names with dots or capital letters need double quotes
+//! in SQL: `"k8s.namespace.name"`.
 //!
 //! # Absent labels
 //!
@@ -52,9 +53,9 @@
 //!
 //! A condition on a single label is evaluated on the distinct values of the label, and only series with an accepted
 //! value are read: comparisons, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `~*`, `IS NULL`, `IS DISTINCT FROM`, casts to
-//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `series_ref`, `block`, `first_time`
-//! and `last_time` with constants: `first_time < '2025-11-11T10:00:00Z' AND last_time >= '2025-11-11T09:00:00Z'` are
-//! the series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads
+//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `block`, `series_ref`, and numbers and
+//! times of series with constants: `first_time < '2025-11-11T10:00:00Z' AND last_time >= '2025-11-11T09:00:00Z'` are the
+//! series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads
 //! no series at all. Other conditions, such as those on two labels or with functions, are left to DataFusion. `EXPLAIN`
 //! shows the conditions and how many series they leave.
 //!

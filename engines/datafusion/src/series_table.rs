@@ -44,14 +44,17 @@ impl SeriesTable {
             names.extend(table.label_names().map_err(external)?);
         }
         let own = blocks.is_folder().then(Column::block_id).into_iter().chain([Column::series_ref()]);
-        let mut times = Vec::new();
-        for (name, series_column) in [("first_time", Blocks::FIRST_TIME), ("last_time", Blocks::LAST_TIME)] {
-            let found = blocks.column(series_column).map_err(external)?;
-            if found.is_some_and(|column| column.info().value_type == ValueType::I64) {
-                times.push(Column::values(series_column, ValueType::I64).with_name(name));
-            }
+        let mut own: Vec<Column> = own.collect();
+        for column in blocks.columns().map_err(external)? {
+            let values = Column::values(column.name, column.value_type);
+            let values = match (column.name, column.value_type) {
+                (Blocks::FIRST_TIME, ValueType::I64) => values.with_name("first_time"),
+                (Blocks::LAST_TIME, ValueType::I64) => values.with_name("last_time"),
+                _ => values,
+            };
+            let taken: Vec<String> = own.iter().map(|own| own.name().to_owned()).collect();
+            own.push(values.beside(taken.iter().map(String::as_str)));
         }
-        let own = own.chain(times);
         let columns = Column::with_labels(own, names.into_iter().collect());
         // Tables are handed to DataFusion of other languages, too.
         let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();

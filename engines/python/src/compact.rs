@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chronoxide_compactor::job::JobFolder;
-use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, Observer, Phase, Rewrite, Summary};
+use chronoxide_compactor::{
+    CompactOptions, Compaction, CompactionError, KeptColumns, Observer, Phase, Rewrite, Summary,
+};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
 use chronoxide_reader::lineage::Lineage;
@@ -49,6 +51,8 @@ impl Observer for Reporting {
 /// drop: selectors; series that match one of them are dropped
 /// drop_labels: names of labels to drop
 /// rename_labels: a dict of old and new names of labels
+/// keep_columns: names of columns, or their beginnings and `*`; if there are any, other columns are dropped
+/// drop_columns: names of columns to drop, or their beginnings and `*`
 /// force: replaces an existing output file
 /// progress: is called with the phase, the steps that are done, and their total
 ///
@@ -60,9 +64,10 @@ impl Observer for Reporting {
 #[pyfunction]
 #[pyo3(signature = (
     inputs, output, *, layout="factored", archive=false, replan=false, max_series=None, keep=Vec::new(),
-    drop=Vec::new(), drop_labels=Vec::new(), rename_labels=BTreeMap::new(), force=false, progress=None
+    drop=Vec::new(), drop_labels=Vec::new(), rename_labels=BTreeMap::new(), keep_columns=Vec::new(),
+    drop_columns=Vec::new(), force=false, progress=None
 ), text_signature = "(inputs, output, *, layout=\"factored\", archive=False, replan=False, max_series=None, \
-    keep=(), drop=(), drop_labels=(), rename_labels={}, force=False, progress=None)")]
+    keep=(), drop=(), drop_labels=(), rename_labels={}, keep_columns=(), drop_columns=(), force=False, progress=None)")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn compact<'py>(
     py: Python<'py>,
@@ -76,6 +81,8 @@ pub(crate) fn compact<'py>(
     drop: Vec<String>,
     drop_labels: Vec<String>,
     rename_labels: BTreeMap<String, String>,
+    keep_columns: Vec<String>,
+    drop_columns: Vec<String>,
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -94,6 +101,7 @@ pub(crate) fn compact<'py>(
         keep: selectors(&mut patterns, &keep)?,
         drop: selectors(&mut patterns, &drop)?,
         rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect() },
+        columns: KeptColumns { keep: keep_columns, drop: drop_columns },
         keeps_inputs: true,
         ..CompactOptions::default()
     };

@@ -15,7 +15,7 @@ use crate::counts::cardinality;
 use crate::errors::Raise;
 use crate::labels::Labels;
 use crate::notebook;
-use crate::opened::Opened;
+use crate::opened::{Asked, Opened};
 use crate::selection::PyFolderSelection;
 use crate::series::PySeriesIterator;
 use crate::table::{PyTable, Rows};
@@ -94,46 +94,67 @@ impl PyFolder {
 
     /// Returns the series that a PromQL selector selects; all if there is none.
     ///
+    /// `between`, here and in the other questions, is a time range in nanoseconds since 1970, its end excluded. Series
+    /// without data there are left out: those whose columns `chronoxide.first_time` and `chronoxide.last_time` do not
+    /// meet it, and of a block without these columns all, if the block has no data there.
+    ///
     /// Fails with MemoryError if the refs of the series take more than `max_memory` bytes, 1 GiB unless given: 8 bytes
     /// per range of refs.
-    #[pyo3(signature = (selector=None, *, max_memory=None))]
+    #[pyo3(signature = (selector=None, *, between=None, max_memory=None))]
     fn select<'py>(
         &self,
         py: Python<'py>,
         selector: Option<&str>,
+        between: Option<(i64, i64)>,
         max_memory: Option<u64>,
     ) -> PyResult<Bound<'py, PyFolderSelection>> {
-        PyFolderSelection::create(py, self.opened.select(py, selector, max_memory)?)
+        PyFolderSelection::create(py, self.opened.select(py, Asked { selector, between }, max_memory)?)
+    }
+
+    /// Returns the number of blocks whose series may be in results although they had no data in a time range: the block
+    /// has no columns of times, and has data outside of the range.
+    fn untimed_blocks(&self, py: Python<'_>, between: (i64, i64)) -> PyResult<u64> {
+        self.opened.ask(py, Asked { selector: None, between: Some(between) }, |query| query.untimed_blocks())
     }
 
     /// Returns the names of labels, in byte order: all, or those of selected series.
-    #[pyo3(signature = (selector=None))]
-    fn label_names(&self, py: Python<'_>, selector: Option<&str>) -> PyResult<Vec<String>> {
-        self.opened.label_names(py, selector)
+    #[pyo3(signature = (selector=None, *, between=None))]
+    fn label_names(
+        &self,
+        py: Python<'_>,
+        selector: Option<&str>,
+        between: Option<(i64, i64)>,
+    ) -> PyResult<Vec<String>> {
+        self.opened.label_names(py, Asked { selector, between })
     }
 
     /// Returns the distinct values of a label, in byte order: all, or those of selected series; at most `limit`.
-    #[pyo3(signature = (name, selector=None, *, limit=None))]
+    #[pyo3(signature = (name, selector=None, *, between=None, limit=None))]
     fn label_values(
         &self,
         py: Python<'_>,
         name: &str,
         selector: Option<&str>,
+        between: Option<(i64, i64)>,
         limit: Option<usize>,
     ) -> PyResult<Vec<String>> {
-        self.opened.label_values(py, name, selector, limit)
+        self.opened.label_values(py, name, Asked { selector, between }, limit)
     }
 
     /// Returns the numbers of series, names and values, as `Block.cardinality`. A series that several blocks have is
     /// counted once.
-    #[pyo3(signature = (selector=None, *, limit=Some(10)), text_signature = "($self, selector=None, *, limit=10)")]
+    #[pyo3(
+        signature = (selector=None, *, between=None, limit=Some(10)),
+        text_signature = "($self, selector=None, *, between=None, limit=10)"
+    )]
     fn cardinality<'py>(
         &self,
         py: Python<'py>,
         selector: Option<&str>,
+        between: Option<(i64, i64)>,
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        cardinality(py, &self.opened, selector, limit)
+        cardinality(py, &self.opened, Asked { selector, between }, limit)
     }
 
     /// Checks every rule of the format, in all blocks. Raises `CorruptBlockError` for the first that is broken.

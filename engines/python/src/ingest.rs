@@ -119,6 +119,8 @@ impl BlockSink for Published {
 /// layout: "factored", "bitpacked" or "fixed"
 /// archive: compresses the strings of blocks, which takes longer to write and to open
 /// window: length of time windows as a timedelta; each window gets its own blocks; needs a folder
+/// time_step: keeps the first and last time of each series in the columns `chronoxide.first_time` and
+///     `chronoxide.last_time`, rounded outwards to multiples of this timedelta
 /// max_series: maximum number of series per block; needs a folder
 /// external_labels: labels that belong to all series, stored once per block
 /// annotations: notes about the blocks
@@ -134,8 +136,8 @@ impl BlockSink for Published {
 /// 2
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output, *, layout="factored", archive=false, window=None, max_series=None, external_labels=None,
-    annotations=None, prometheus_names=false, skip_bad_records=false, force=false, progress=None
+    inputs, output, *, layout="factored", archive=false, window=None, time_step=None, max_series=None,
+    external_labels=None, annotations=None, prometheus_names=false, skip_bad_records=false, force=false, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn ingest<'py>(
@@ -145,6 +147,7 @@ pub(crate) fn ingest<'py>(
     layout: &str,
     archive: bool,
     window: Option<Duration>,
+    time_step: Option<Duration>,
     max_series: Option<u32>,
     external_labels: Option<BTreeMap<String, String>>,
     annotations: Option<BTreeMap<String, String>>,
@@ -157,10 +160,8 @@ pub(crate) fn ingest<'py>(
     kind.allow_several("window", window.is_some())?;
     kind.allow_several("max_series", max_series.is_some())?;
     let is_folder = matches!(kind, Output::Folder);
-    let window = match window.map(|window| u64::try_from(window.as_nanos()).ok().and_then(NonZeroU64::new)) {
-        Some(None) => return Err(PyValueError::new_err("window must be longer than zero and shorter than 584 years")),
-        window => window.flatten(),
-    };
+    let window = nanoseconds("window", window)?;
+    let time_step = nanoseconds("time_step", time_step)?;
     if max_series == Some(0) {
         return Err(PyValueError::new_err("max_series must be at least 1"));
     }
@@ -170,6 +171,7 @@ pub(crate) fn ingest<'py>(
             layout: self::layout(layout)?,
             archive,
             window,
+            time_step,
             separate_input_windows: is_folder,
             max_series: max_series.unwrap_or(u32::MAX),
             max_memory: is_folder.then_some(FOLDER_MEMORY),
@@ -211,6 +213,17 @@ pub(crate) fn ingest<'py>(
     dict.set_item("paths", published.paths)?;
     dict.set_item("report", py.import("json")?.call_method1("loads", (report,))?)?;
     Ok(dict)
+}
+
+/// Returns the nanoseconds of a length of time, which is an argument of this name.
+fn nanoseconds(name: &str, length: Option<Duration>) -> PyResult<Option<NonZeroU64>> {
+    let Some(length) = length else { return Ok(None) };
+    // Times are signed.
+    let nanoseconds = u64::try_from(length.as_nanos()).ok().filter(|&nanoseconds| i64::try_from(nanoseconds).is_ok());
+    match nanoseconds.and_then(NonZeroU64::new) {
+        Some(nanoseconds) => Ok(Some(nanoseconds)),
+        None => Err(PyValueError::new_err(format!("{name} must be longer than zero and shorter than 292 years"))),
+    }
 }
 
 /// Reads all inputs.

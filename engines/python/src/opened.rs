@@ -16,6 +16,13 @@ pub(crate) struct Opened {
     table: OnceLock<SeriesTable>,
 }
 
+/// Series that are asked for: those that a selector selects, all if there is none, with data in a time range.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) selector: Option<&'a str>,
+    pub(crate) between: Option<(i64, i64)>,
+}
+
 impl Opened {
     pub(crate) fn new(blocks: Blocks) -> Arc<Self> {
         Arc::new(Self { blocks, table: OnceLock::new() })
@@ -31,41 +38,43 @@ impl Opened {
         Ok(self.table.get_or_init(|| made))
     }
 
-    /// Answers a query of the series that a selector selects; of all if there is none.
+    /// Answers a query.
     pub(crate) fn ask<'o, T: Send>(
         &'o self,
         py: Python<'_>,
-        selector: Option<&str>,
+        asked: Asked<'_>,
         answer: impl FnOnce(Query<'o>) -> Result<T, chronoxide::Error> + Send,
     ) -> PyResult<T> {
-        let selector = parse(selector)?;
-        py.detach(|| self.blocks.query(selector).and_then(answer)).map_err(Raise::raise)
+        let selector = parse(asked.selector)?;
+        let query = || {
+            let query = self.blocks.query(selector)?;
+            answer(match asked.between {
+                Some((start, end)) => query.between(start, end),
+                None => query,
+            })
+        };
+        py.detach(query).map_err(Raise::raise)
     }
 
-    pub(crate) fn select(
-        &self,
-        py: Python<'_>,
-        selector: Option<&str>,
-        max_memory: Option<u64>,
-    ) -> PyResult<Selection> {
-        self.ask(py, selector, |query| match max_memory {
+    pub(crate) fn select(&self, py: Python<'_>, asked: Asked<'_>, max_memory: Option<u64>) -> PyResult<Selection> {
+        self.ask(py, asked, |query| match max_memory {
             Some(max_memory) => query.max_memory(max_memory).select(),
             None => query.select(),
         })
     }
 
-    pub(crate) fn label_names(&self, py: Python<'_>, selector: Option<&str>) -> PyResult<Vec<String>> {
-        self.ask(py, selector, |query| Ok(owned(query.label_names()?)))
+    pub(crate) fn label_names(&self, py: Python<'_>, asked: Asked<'_>) -> PyResult<Vec<String>> {
+        self.ask(py, asked, |query| Ok(owned(query.label_names()?)))
     }
 
     pub(crate) fn label_values(
         &self,
         py: Python<'_>,
         name: &str,
-        selector: Option<&str>,
+        asked: Asked<'_>,
         limit: Option<usize>,
     ) -> PyResult<Vec<String>> {
-        self.ask(py, selector, |query| Ok(owned(query.max_strings(limit.unwrap_or(usize::MAX)).label_values(name)?)))
+        self.ask(py, asked, |query| Ok(owned(query.max_strings(limit.unwrap_or(usize::MAX)).label_values(name)?)))
     }
 
     pub(crate) fn verify(&self, py: Python<'_>) -> PyResult<()> {

@@ -1,5 +1,7 @@
 """Columns of values, against dicts of the values that were set."""
 
+import datetime
+
 import numpy
 import polars
 import pyarrow
@@ -30,7 +32,8 @@ def paths(rows, tmp_path_factory):
     """A folder of two blocks: only the first has columns. Some series are in both."""
     folder = tmp_path_factory.mktemp("columns")
     writer = chronoxide.Writer(time_range=(0, 10))
-    numbers = {name: writer.add_column(name, *kind, unit=2 if kind[0] == "i64" else 1) for name, kind in COLUMNS.items()}
+    units = {"u64": 1, "i64": 2, "bytes": 1}
+    numbers = {name: writer.add_column(name, *kind, unit=units[kind[0]]) for name, kind in COLUMNS.items()}
     assert list(numbers.values()) == [0, 1, 2]
     for number, labels in enumerate(rows[:600]):
         series = writer.insert(labels)
@@ -208,3 +211,73 @@ def test_damage_of_values_is_an_exception(tmp_path):
         chronoxide.open(path).columns
     with pytest.raises(Exception, match=r"damaged\.cx"):
         pyarrow.table(chronoxide.open(path).batches([], values=["scattered"]))
+
+
+SECOND = 10**9
+
+
+@pytest.fixture(scope="module")
+def times(tmp_path_factory):
+    """A folder of two blocks, of which the first has times, and the times of its pods: pod-n has n + 1 points."""
+    folder = tmp_path_factory.mktemp("times")
+    lines, known = [], {}
+    for pod in range(40):
+        seconds = [100 * pod + 7 * point for point in range(pod + 1)]
+        lines += [f'up{{pod="pod-{pod}"}} 1 {1000 * second}' for second in seconds]
+        known[f"pod-{pod}"] = (seconds[0] // 10 * 10 * SECOND, -(-seconds[-1] // 10) * 10 * SECOND)
+    capture = folder / "times.prom"
+    capture.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    chronoxide.ingest(capture, folder / "a.cx", time_step=datetime.timedelta(seconds=10))
+    capture.write_text("".join(f'up{{pod="other-{pod}"}} 1 {100_000 * (50 + pod)}\n' for pod in range(3)), encoding="utf-8")
+    chronoxide.ingest(capture, folder / "b.cx")
+    capture.unlink()
+    return folder, known
+
+
+def test_times_are_those_of_the_points(times):
+    folder, known = times
+    block = chronoxide.open(folder / "a.cx")
+    first, last = (block.columns[f"chronoxide.{name}_time"].read() for name in ["first", "last"])
+    columns = (pyarrow.array(values).cast("int64").to_pylist() for values in [first, last])
+    assert dict(zip([labels["pod"] for labels in block], zip(*columns, strict=True), strict=True)) == known
+
+
+@pytest.mark.parametrize(
+    "start, end", [(0, 1), (1000, 1001), (1005, 1300), (2500, 5000), (3990, 6000), (5050, 5060), (9000, 9001), (5, 5)]
+)
+def test_a_time_range_leaves_out_series_without_data_there(times, start, end):
+    folder, known = times
+    between = (start * SECOND, end * SECOND)
+    is_alive = {pod: start < end and first < between[1] and last >= between[0] for pod, (first, last) in known.items()}
+    alive = sorted(pod for pod in known if is_alive[pod])
+    block, both = chronoxide.open(folder / "a.cx"), chronoxide.open(folder)
+    selected = block.select("up", between=between)
+    assert sorted(labels["pod"] for labels in selected) == alive
+    assert block.label_values("pod", between=between) == alive
+    assert block.label_names(between=between) == (["__name__", "pod"] if alive else [])
+    assert block.cardinality(between=between)["series"] == len(alive)
+    # All series of a block without times are there if the block has data in the range.
+    others = [f"other-{pod}" for pod in range(3)] if start < end and start <= 5200 and end > 5000 else []
+    assert sorted(both.label_values("pod", between=between)) == sorted(alive + others)
+    assert len(both.select(between=between)) == len(alive + others)
+    assert both.untimed_blocks(between) == (1 if others and not (start <= 5000 and end > 5200) else 0)
+
+
+def test_compactions_keep_the_columns_that_they_are_told(times, tmp_path):
+    folder, _ = times
+    names = ["chronoxide.first_time", "chronoxide.last_time"]
+    for options, left in [
+        ({}, names),
+        ({"drop_columns": ["chronoxide.l*"]}, names[:1]),
+        ({"keep_columns": ["chronoxide.last_time"]}, names[1:]),
+        ({"drop_columns": ["*"]}, []),
+    ]:
+        chronoxide.compact([folder / "a.cx", folder / "b.cx"], tmp_path / "merged.cx", force=True, **options)
+        assert list(chronoxide.open(tmp_path / "merged.cx").columns) == left
+
+
+def test_a_step_must_be_a_length_of_time(tmp_path):
+    (tmp_path / "a.prom").write_text("up 1 1\n", encoding="utf-8")
+    for wrong in [datetime.timedelta(0), datetime.timedelta(days=200_000)]:
+        with pytest.raises(ValueError, match="time_step must be longer than zero and shorter than 292 years"):
+            chronoxide.ingest(tmp_path / "a.prom", tmp_path / "a.cx", time_step=wrong)

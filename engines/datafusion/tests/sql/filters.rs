@@ -1,6 +1,9 @@
 //! Conditions give the rows that they give in memory, pushed to the block or not.
 
+use chronoxide_format::SeriesRef;
+use chronoxide_format::column::Value;
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_testkit::fuzzing::sound::series_in_order;
 use chronoxide_testkit::golden::goldens;
@@ -282,4 +285,48 @@ async fn conditions_on_times_are_pushed_and_exact() {
     let counted =
         crate::rows::rows(&context, "SELECT count(*) FROM series WHERE date_part('hour', last_time) = 0").await;
     assert_eq!(counted, Ok(vec![vec![MINUTES.iter().filter(|(_, last)| *last >= 106).count().to_string()]]));
+}
+
+#[tokio::test]
+async fn series_columns_are_columns_and_conditions_on_their_numbers_are_pushed() {
+    let golden = goldens().into_iter().find(|golden| golden.name == "columns").expect("it is there");
+    let context = session_of_block(&golden.bytes);
+    let view = BlockView::open(&golden.bytes).expect("sound");
+    for (name, constants) in
+        [("hash", ["0", "17", "18446744073709551615"]), ("total", ["-1", "0", "9223372036854775807"])]
+    {
+        let column = view.series_column(name).expect("sound").expect("it is there");
+        let values: Vec<Option<i128>> = (0..10)
+            .map(|series| match column.get(SeriesRef(series)).expect("sound")? {
+                Value::I64(number) => Some(number.into()),
+                Value::U64(number) => Some(number.into()),
+                Value::Bytes(_) => None,
+            })
+            .collect();
+        let text = |value: &Option<i128>| value.map_or("NULL".to_owned(), |value| value.to_string());
+        let mut all: Vec<Vec<String>> = values.iter().map(|value| vec![text(value)]).collect();
+        all.sort();
+        assert_eq!(crate::rows::rows(&context, &format!("SELECT {name} FROM series")).await, Ok(all));
+        for constant in constants {
+            let number: i128 = constant.parse().expect("a number");
+            for (operator, accepts) in
+                [("<", i128::lt as fn(&i128, &i128) -> bool), (">=", i128::ge), ("=", i128::eq), ("<>", i128::ne)]
+            {
+                let query = format!("SELECT series_ref FROM series WHERE {name} {operator} {constant}");
+                let kept = (0..).zip(&values).filter(|(_, value)| value.is_some_and(|value| accepts(&value, &number)));
+                let expected: Vec<Vec<String>> = kept.map(|(series, _): (u32, _)| vec![series.to_string()]).collect();
+                assert_eq!(crate::rows::rows(&context, &query).await, Ok(expected), "{query}");
+                let plan = crate::rows::plan(&context, &query).await;
+                assert!(!plan.contains("FilterExec"), "{query}: {plan}");
+            }
+        }
+    }
+    // Texts are bytes, which DataFusion compares.
+    let column = view.series_column("app.chunks").expect("sound").expect("it is there");
+    let some = column.get(SeriesRef(0)).expect("sound");
+    let Some(Value::Bytes(bytes)) = some else { panic!("{some:?}") };
+    let same = (0..10).filter(|&series| column.get(SeriesRef(series)).expect("sound") == some).count();
+    let literal: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let query = format!("SELECT count(*) FROM series WHERE \"app.chunks\" = X'{literal}'");
+    assert_eq!(crate::rows::rows(&context, &query).await, Ok(vec![vec![same.to_string()]]));
 }

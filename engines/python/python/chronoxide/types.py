@@ -12,6 +12,9 @@ Layout: TypeAlias = Literal["factored", "bitpacked", "fixed"]
 Strings: TypeAlias = Literal["dictionary", "view", "utf8"]
 """Arrow type of the strings of labels."""
 
+TimeRange: TypeAlias = tuple[int, int]
+"""Start and end of a time range in nanoseconds since 1970, the end excluded."""
+
 ValueType: TypeAlias = Literal["i64", "u64", "bytes"]
 """Type of the values of a column."""
 
