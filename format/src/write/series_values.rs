@@ -142,12 +142,20 @@ impl SeriesValues {
         Ok(column.finish())
     }
 
-    /// Appends the values of series, in an order, to the column that this one was made of, or another such.
+    /// Appends the values of series, in an order, to the column that this one was made of, or another of its type.
     ///
     /// # Errors
-    /// As [`ColumnWriter::push`], of a column with another type or unit.
+    /// As [`ColumnWriter::push`].
     pub fn push_to(&self, series: impl IntoIterator<Item = u32>, column: &mut ColumnWriter) -> Result<(), BuildError> {
-        series.into_iter().try_for_each(|series| column.push(self.get(series)))
+        let mut series = series.into_iter();
+        let is_alike = (column.value_type(), column.unit) == (self.column.value_type(), self.column.unit);
+        match &self.values {
+            Values::Numbers(numbers, known) if is_alike => series.try_for_each(|series| {
+                let at = index(series);
+                column.push_units(numbers.get(at).copied().filter(|_| known.get(at) == Some(&true)))
+            }),
+            _ => series.try_for_each(|series| column.push(self.get(series))),
+        }
     }
 }
 

@@ -150,18 +150,30 @@ impl ColumnWriter {
     /// # Errors
     /// As [`ColumnWriter::check`]. Nothing is appended then.
     pub fn push(&mut self, value: Option<Value<'_>>) -> Result<(), BuildError> {
-        if self.values.count() == u32::MAX {
+        let number = value.map(|value| self.in_units(value)).transpose()?;
+        match value {
+            Some(Value::Bytes(bytes)) if !self.is_full() => {
+                let text = self.push_text(bytes);
+                self.push_units(Some(text))
+            }
+            _ => self.push_units(number),
+        }
+    }
+
+    /// Appends the number of the next series in units, that of its text, or none.
+    ///
+    /// # Errors
+    /// `SeriesColumn` if there are too many values.
+    pub(super) fn push_units(&mut self, number: Option<u64>) -> Result<(), BuildError> {
+        if self.is_full() {
             return self.refuse("there are too many values");
         }
-        let number = match value {
-            None => None,
-            Some(value) => {
-                let number = self.in_units(value)?;
-                Some(if let Value::Bytes(bytes) = value { self.push_text(bytes) } else { number })
-            }
-        };
         self.values.push(number);
         Ok(())
+    }
+
+    const fn is_full(&self) -> bool {
+        self.values.count() == u32::MAX
     }
 
     /// Returns the number of a text: that of the last one if they are equal.
