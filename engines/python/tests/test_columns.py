@@ -214,6 +214,8 @@ def test_damage_of_values_is_an_exception(tmp_path):
 
 
 SECOND = 10**9
+# Seconds from which the tests count: integers of early times would be seconds, not milliseconds.
+BASE = 1_700_000_000
 
 
 @pytest.fixture(scope="module")
@@ -222,13 +224,14 @@ def times(tmp_path_factory):
     folder = tmp_path_factory.mktemp("times")
     lines, known = [], {}
     for pod in range(40):
-        seconds = [100 * pod + 7 * point for point in range(pod + 1)]
+        seconds = [BASE + 100 * pod + 7 * point for point in range(pod + 1)]
         lines += [f'up{{pod="pod-{pod}"}} 1 {1000 * second}' for second in seconds]
         known[f"pod-{pod}"] = (seconds[0] // 10 * 10 * SECOND, -(-seconds[-1] // 10) * 10 * SECOND)
     capture = folder / "times.prom"
     capture.write_text("\n".join(lines) + "\n", encoding="utf-8")
     chronoxide.ingest(capture, folder / "a.cx", time_step=datetime.timedelta(seconds=10))
-    capture.write_text("".join(f'up{{pod="other-{pod}"}} 1 {100_000 * (50 + pod)}\n' for pod in range(3)), encoding="utf-8")
+    lines = [f'up{{pod="other-{pod}"}} 1 {1000 * (BASE + 5000 + 100 * pod)}' for pod in range(3)]
+    capture.write_text("\n".join(lines) + "\n", encoding="utf-8")
     chronoxide.ingest(capture, folder / "b.cx")
     capture.unlink()
     return folder, known
@@ -247,7 +250,7 @@ def test_times_are_those_of_the_points(times):
 )
 def test_a_time_range_leaves_out_series_without_data_there(times, start, end):
     folder, known = times
-    between = (start * SECOND, end * SECOND)
+    between = ((BASE + start) * SECOND, (BASE + end) * SECOND)
     is_alive = {pod: start < end and first < between[1] and last >= between[0] for pod, (first, last) in known.items()}
     alive = sorted(pod for pod in known if is_alive[pod])
     block, both = chronoxide.open(folder / "a.cx"), chronoxide.open(folder)
