@@ -151,7 +151,8 @@ pub struct KeptColumns {
 
 impl KeptColumns {
     /// Returns true if outputs have the columns of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
         let matches = |pattern: &String| is_match(pattern, name);
         (self.keep.is_empty() || self.keep.iter().any(matches)) && !self.drop.iter().any(matches)
     }
@@ -163,7 +164,8 @@ impl KeptColumns {
     }
 
     /// Returns a text for each pattern that matches none of these names.
-    pub(crate) fn unmatched(&self, names: &[&str]) -> Vec<String> {
+    #[must_use]
+    pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
         let patterns = self.keep.iter().chain(&self.drop);
         let is_unmatched = |pattern: &String| !names.iter().any(|name| is_match(pattern, name));
         patterns.zip(self.describe()).filter(|(pattern, _)| is_unmatched(pattern)).map(|(_, text)| text).collect()

@@ -8,6 +8,17 @@ pub const FIRST_TIME: &str = "chronoxide.first_time";
 /// Column of the last time of each series, in nanoseconds since 1970 (REGISTRY.md).
 pub const LAST_TIME: &str = "chronoxide.last_time";
 
+/// Keys of the metadata of Arrow fields whose values are those of a series column: tables that hold them keep what
+/// their type does not say.
+pub mod field_key {
+    /// Name of the series column, which a label of the same name displaces as the name of the field.
+    pub const NAME: &str = "chronoxide.column";
+    /// Way to merge: a [name](super::ColumnMerge::name).
+    pub const MERGE: &str = "chronoxide.merge";
+    /// Unit, in decimal digits.
+    pub const UNIT: &str = "chronoxide.unit";
+}
+
 /// Declares an enum of numbers of the format, with a word for each.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $code:literal $word:literal)* }) => {
@@ -36,6 +47,12 @@ macro_rules! codes {
                     $($code => Some(Self::$variant),)*
                     _ => None,
                 }
+            }
+
+            /// Returns the value with this word, or `None` if no value has it.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
             }
 
             /// Returns the word in dumps.

@@ -183,9 +183,10 @@ pub(crate) enum Command {
     Diff(DiffArguments),
     /// Write the series of a block to a Parquet, Arrow, CSV or JSON lines file, with a column per label
     ///
-    /// The file appears complete or not at all. Use `series --json` instead for the labelsets alone, in the form that
-    /// `chronoxide-ingest` reads, or for several blocks and folders: objects of `jsonl` begin with the ref of the
-    /// series, which is not a label. Memory grows with the distinct values of labels, not with series.
+    /// Parquet and Arrow have the series columns too. The file appears complete or not at all. Use `series --json`
+    /// instead for the labelsets alone, in the form that `chronoxide-ingest` reads, or for several blocks and folders:
+    /// objects of `jsonl` begin with the ref of the series, which is not a label. Memory grows with the distinct values
+    /// of labels, not with series.
     #[command(after_help = EXPORT)]
     Export(ExportArguments),
     /// List type, unit and description of the metrics, one per line

@@ -50,6 +50,9 @@ fn series_of_batches(batches: impl RecordBatchReader) -> Series {
 fn series_of_batch(batch: &RecordBatch) -> Series {
     let mut series: Vec<(u64, Labelset)> = (0..batch.num_rows()).map(|row| (row as u64, Labelset::new())).collect();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        if field.metadata().contains_key("chronoxide.merge") {
+            continue;
+        }
         if let Some(refs) = column.as_primitive_opt::<UInt64Type>() {
             series.iter_mut().zip(refs.values()).for_each(|((series_ref, _), &value)| *series_ref = value);
         } else if let Some(map) = column.as_map_opt() {

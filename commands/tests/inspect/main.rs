@@ -5,6 +5,7 @@ mod columns;
 mod command;
 mod diff;
 mod export;
+mod export_columns;
 mod failures;
 mod locations;
 mod mistakes;

@@ -9,6 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, SchemaRef};
 use chronoxide_format::column::ValueType;
+use chronoxide_format::view::TimeRange;
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{CodeColumn, ColumnReader, Limits, Pages, Searcher, SelectError};
 
@@ -17,7 +18,7 @@ use crate::column::{ColumnContent, schema};
 use crate::dictionary::damaged_key;
 use crate::fingerprints::Fingerprints;
 use crate::label_map::label_map;
-use crate::scan::ScannedSeries;
+use crate::scan::{ScannedSeries, timed};
 use crate::values::values_of;
 use crate::{BlockTable, Scan, Strings, TableError};
 
@@ -62,7 +63,7 @@ enum Source {
 #[derive(Debug)]
 enum Pending {
     /// Ranges in order, and the pages of those after them.
-    Ranges(VecDeque<Range<SeriesRef>>, Option<Box<Pages>>),
+    Ranges(VecDeque<Range<SeriesRef>>, Option<(Box<Pages>, Option<TimeRange>)>),
     /// Series in the order of their labels.
     Sorted(std::vec::IntoIter<SeriesRef>),
 }
@@ -107,7 +108,7 @@ impl Batches {
             match &scan.series {
                 ScannedSeries::All => Pending::Ranges(table.all().ranges().collect(), None),
                 ScannedSeries::Selected(selection) => Pending::Ranges(selection.ranges().collect(), None),
-                ScannedSeries::Pages(pages) => Pending::Ranges(VecDeque::new(), Some(pages.clone())),
+                ScannedSeries::Pages(pages, time) => Pending::Ranges(VecDeque::new(), Some((pages.clone(), *time))),
             }
         };
         let Scan { strings, batch_size, limit: left, .. } = *scan;
@@ -147,8 +148,8 @@ impl Batches {
                 let mut columns = vec![CodeColumn::with_capacity(capacity); keys.len()];
                 while len < wanted {
                     let Some(range) = ranges.front_mut() else {
-                        let page = pages.as_mut().map(|pages| pages.next_page(searcher)).transpose()?;
-                        let Some(page) = page.flatten() else { break };
+                        let Some((pages, time)) = pages else { break };
+                        let Some(page) = pages.next_page(&timed(searcher, *time))? else { break };
                         ranges.extend(page.ranges());
                         continue;
                     };

@@ -1,6 +1,7 @@
 //! [`Scan`]: choice of columns and series.
 
 use arrow_schema::SchemaRef;
+use chronoxide_format::view::TimeRange;
 use chronoxide_select::{Limits, Pages, Searcher, Selection};
 
 use crate::column::schema;
@@ -11,8 +12,8 @@ use crate::{Batches, BlockTable, Column, Strings, TableError};
 pub(crate) enum ScannedSeries {
     All,
     Selected(Selection),
-    /// Series that are found while batches are read.
-    Pages(Box<Pages>),
+    /// Series that are found while batches are read, and have data in a time range if there is one.
+    Pages(Box<Pages>, Option<TimeRange>),
 }
 
 /// Description of the batches of a table: columns, series, order and size.
@@ -62,9 +63,10 @@ impl Scan {
     }
 
     /// Keeps the series of pages of the table's block, which are found while batches are read: the refs of all of them
-    /// are never in memory, unless series are sorted.
-    pub fn with_pages(self, pages: Pages) -> Self {
-        Self { series: ScannedSeries::Pages(Box::new(pages)), ..self }
+    /// are never in memory, unless series are sorted. With a time range, only those that [have
+    /// data](Searcher::within) in it.
+    pub fn with_pages(self, pages: Pages, time: Option<TimeRange>) -> Self {
+        Self { series: ScannedSeries::Pages(Box::new(pages), time), ..self }
     }
 
     /// Sets the number of series of a batch; the last one may have fewer. At least 1.
@@ -95,8 +97,8 @@ impl Scan {
         match &self.series {
             ScannedSeries::All => Ok(self.table.all()),
             ScannedSeries::Selected(selection) => Ok(selection.clone()),
-            ScannedSeries::Pages(pages) => {
-                let take = |searcher: &Searcher<'_, '_>| pages.as_ref().clone().take(searcher, u32::MAX);
+            ScannedSeries::Pages(pages, time) => {
+                let take = |searcher: &Searcher<'_, '_>| pages.as_ref().clone().take(&timed(searcher, *time), u32::MAX);
                 Ok(self.table.indexed().search(Limits::default(), take)?)
             }
         }
@@ -124,5 +126,13 @@ impl Scan {
     /// As [`Scan::schema`], and for damage that sorting finds.
     pub fn batches(&self) -> Result<Batches, TableError> {
         Batches::new(self)
+    }
+}
+
+/// Returns a searcher of a time range, if there is one.
+pub(crate) fn timed<'a, 'data>(searcher: &Searcher<'a, 'data>, time: Option<TimeRange>) -> Searcher<'a, 'data> {
+    match time {
+        Some(time) => searcher.within(time),
+        None => *searcher,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::GenericStringBuilder;
+use arrow_array::builder::{BinaryBuilder, GenericStringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
@@ -13,6 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, Schema
 use chronoxide_arrow::{ColumnContent, Scan, TableError};
 
 use super::ExportError;
+use super::value_fields::schema;
 
 /// Converts batches of a scan for the IPC format.
 ///
@@ -28,7 +29,7 @@ pub(super) struct Compacted {
 enum Compaction {
     /// Copy of the dictionary, which replaces it.
     Dictionary(ArrayRef),
-    /// The strings of each batch are copied.
+    /// The strings and bytes of each batch are copied.
     Strings,
 }
 
@@ -38,7 +39,7 @@ impl Compacted {
         let table = scan.table();
         let view = table.block().view();
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
-        for (column, field) in scan.columns()?.iter().zip(scan.schema()?.fields()) {
+        for (column, field) in scan.columns()?.iter().zip(schema(scan)?.fields()) {
             let (data_type, compaction) = match column.content() {
                 ColumnContent::Label(name) => {
                     let key = view.key(name).map_err(|error| TableError::from(table.block().locate(error.into())))?;
@@ -50,7 +51,7 @@ impl Compacted {
                 }
                 _ => (plain(field.data_type()), Compaction::Strings),
             };
-            fields.push(Field::new(field.name(), data_type, field.is_nullable()));
+            fields.push(Field::clone(field).with_data_type(data_type));
             columns.push(compaction);
         }
         Ok(Self { schema: Arc::new(Schema::new(fields)), columns })
@@ -95,10 +96,16 @@ fn copied<O: OffsetSizeTrait>(values: &StringViewArray) -> Result<GenericStringA
     Ok(strings.finish())
 }
 
-/// Copies an array with `Utf8View` to a type from [`plain`]. An array without strings is returned as it is.
+/// Copies an array with views to a type from [`plain`]. An array without views is returned as it is.
 fn plain_array(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
         DataType::Utf8 => Arc::new(copied::<i32>(array.as_string_view())?),
+        DataType::Binary => {
+            let values = array.as_binary_view();
+            let mut copy = BinaryBuilder::with_capacity(values.len(), 0);
+            copy.extend(values);
+            Arc::new(copy.finish())
+        }
         DataType::Map(field, sorted) => {
             let map = array.as_map();
             let entries: ArrayRef = Arc::new(map.entries().clone());
@@ -116,12 +123,13 @@ fn plain_array(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Arrow
     })
 }
 
-/// Returns a type with `Utf8` instead of `Utf8View`.
-fn plain(data_type: &DataType) -> DataType {
+/// Returns a type with `Utf8` instead of `Utf8View`, and `Binary` instead of `BinaryView`.
+pub(super) fn plain(data_type: &DataType) -> DataType {
     let plain_field =
         |field: &FieldRef| Arc::new(Field::new(field.name(), plain(field.data_type()), field.is_nullable()));
     match data_type {
         DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
         DataType::Map(entries, sorted) => DataType::Map(plain_field(entries), *sorted),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(plain_field).collect::<Fields>()),
         other => other.clone(),

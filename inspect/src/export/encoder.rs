@@ -7,6 +7,7 @@ use chronoxide_arrow::Scan;
 use super::arrow_file::{ArrowFile, ArrowStream};
 use super::parquet_file::ParquetFile;
 use super::text::{Csv, JsonLines};
+use super::value_fields::schema;
 use super::{ExportError, Format};
 
 /// Encodes batches in a format.
@@ -24,7 +25,7 @@ pub(super) trait Encoder {
 /// Returns an encoder for the batches of a scan.
 pub(super) fn new(format: Format, scan: &Scan) -> Result<Box<dyn Encoder>, ExportError> {
     Ok(match format {
-        Format::Parquet => Box::new(ParquetFile::new(&scan.columns()?, scan.schema()?)?),
+        Format::Parquet => Box::new(ParquetFile::new(&scan.columns()?, schema(scan)?)?),
         Format::Arrow => Box::new(ArrowFile::new(scan)?),
         Format::ArrowStream => Box::new(ArrowStream::new(scan)?),
         Format::Csv => Box::new(Csv::new(&scan.schema()?, false)?),

@@ -17,9 +17,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Fields of series columns have the name, the way to merge and the unit of the column as metadata
+//! ([`field_key`](chronoxide_format::column::field_key)), in Parquet as part of an Arrow schema in the footer. Text has
+//! times as RFC 3339, and bytes as hexadecimal digits after `0x`.
+//!
 //! | module | contents |
 //! |---|---|
 //! | `format` | [`Format`] |
+//! | `value_fields` | [`value_columns`]: series columns beside labels, and metadata of their fields |
 //! | `encoder` | `Encoder`: batches to bytes |
 //! | `parquet_file` | Parquet |
 //! | `arrow_file` | Arrow IPC, as a file or a stream |
@@ -36,19 +41,24 @@ mod error;
 mod format;
 mod parquet_file;
 mod text;
+mod value_fields;
 
 use std::io::Write;
 
-use chronoxide_arrow::Scan;
+use chronoxide_arrow::{ColumnContent, Scan};
+use chronoxide_format::column::ValueType;
 
 pub use error::ExportError;
 pub use format::Format;
+pub use value_fields::value_columns;
 
 /// Bytes of the columns of one batch, about.
 const BATCH_BYTES: usize = 4 << 20;
 /// Series of a batch, whatever the number of columns.
 const MIN_BATCH_SIZE: usize = 16;
 const MAX_BATCH_SIZE: usize = 1 << 16;
+/// Series of a batch with values of the type bytes: one may take 64 KiB.
+const MAX_BATCH_SIZE_OF_BYTES: usize = 1 << 10;
 
 /// Writes the series of a scan in a format, and flushes the output. Returns the number of series.
 ///
@@ -65,9 +75,13 @@ pub fn export(
     out: &mut dyn Write,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<u64, ExportError> {
-    let column_count = scan.columns()?.len();
-    let bytes = column_count.max(1) * format.bytes_per_cell();
-    let batch_size = (BATCH_BYTES / bytes).clamp(MIN_BATCH_SIZE, MAX_BATCH_SIZE);
+    let columns = scan.columns()?;
+    let has_bytes = columns
+        .iter()
+        .any(|column| matches!(column.content(), ColumnContent::Values { value_type: ValueType::Bytes, .. }));
+    let max_batch_size = if has_bytes { MAX_BATCH_SIZE_OF_BYTES } else { MAX_BATCH_SIZE };
+    let bytes = columns.len().max(1) * format.bytes_per_cell();
+    let batch_size = (BATCH_BYTES / bytes).clamp(MIN_BATCH_SIZE, max_batch_size);
     let scan = scan.clone().with_strings(format.strings()).with_batch_size(batch_size);
     let mut encoder = encoder::new(format, &scan)?;
     let mut batches = scan.batches()?;

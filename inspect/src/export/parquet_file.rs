@@ -1,14 +1,16 @@
 //! Parquet.
 
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use chronoxide_arrow::{Column, ColumnContent};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter, encode_arrow_schema};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
+use super::compacted::plain;
 use super::encoder::Encoder;
 
 /// Series of a row group at most. The writer holds a row group in memory, and readers read row groups in parallel.
@@ -35,7 +37,15 @@ impl ParquetFile {
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
         }
-        // Without the Arrow schema, readers that do not know `Utf8View` see plain strings.
+        if columns.iter().any(|column| matches!(column.content(), ColumnContent::Values { .. })) {
+            // Only Arrow's schema has metadata of fields.
+            let fields =
+                schema.fields().iter().map(|field| Field::clone(field).with_data_type(plain(field.data_type())));
+            let plain = encode_arrow_schema(&Schema::new(fields.collect::<Vec<_>>()));
+            let entry = KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), plain);
+            properties = properties.set_key_value_metadata(Some(vec![entry]));
+        }
+        // Without the Arrow schema of batches, readers that do not know `Utf8View` see plain strings.
         let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
         Ok(Self { writer: ArrowWriter::try_new_with_options(Vec::new(), schema, options)? })
     }

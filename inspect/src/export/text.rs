@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Field, SchemaRef};
+use chronoxide_text::human::time;
 use csv::ByteRecord;
 use serde::Serializer;
 
@@ -49,11 +50,12 @@ impl Encoder for Csv {
                 match cells.get(row) {
                     None => record.push_field(b""),
                     Some(Cell::Text(value)) => record.push_field(cell(value, self.is_safe).as_bytes()),
-                    Some(Cell::Number(number)) => {
+                    Some(Cell::Value(value)) => {
                         digits.clear();
-                        let _ = write!(digits, "{number}"); // a String never fails
+                        let _ = write!(digits, "{value}"); // a String never fails
                         record.push_field(digits.as_bytes());
                     }
+                    Some(Cell::Time(nanoseconds)) => record.push_field(time(nanoseconds).as_bytes()),
                     Some(Cell::Labels(_)) => return Err(nested(batch.schema_ref().field(column))),
                 }
             }

@@ -142,16 +142,20 @@ impl Asked {
         if self.time()?.is_none() || quiet.is_set() {
             return Ok(());
         }
-        let untimed = queries.iter().map(|queries| queries.query.untimed_blocks()).sum::<Result<u64, _>>()?;
-        if untimed > 0 {
-            let of = if untimed == 1 {
-                "block does not know the times of its series"
-            } else {
-                "blocks do not know the times of their series"
-            };
-            tell(|out| writeln!(out, "chronoxide-inspect: note: {untimed} {of}: all count that match"));
-        }
+        tell_untimed(queries.iter().map(|queries| queries.query.untimed_blocks()).sum::<Result<u64, _>>()?);
         Ok(())
+    }
+}
+
+/// Tells how many blocks do not know the times of their series, unless all do.
+pub(super) fn tell_untimed(block_count: u64) {
+    if block_count > 0 {
+        let of = if block_count == 1 {
+            "block does not know the times of its series"
+        } else {
+            "blocks do not know the times of their series"
+        };
+        tell(|out| writeln!(out, "chronoxide-inspect: note: {block_count} {of}: all count that match"));
     }
 }
 

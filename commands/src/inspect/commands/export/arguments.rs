@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use chronoxide_compactor::KeptColumns;
 use chronoxide_inspect::export::Format;
 use chronoxide_text::escape::Escaped;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::inspect::choices::ExportFormat;
-use crate::inspect::commands::arguments::Matching;
+use crate::inspect::commands::arguments::Asked;
 use crate::{Exit, Failure, warn_of_extension};
 
 pub(crate) const EXPORT: &str = "\
@@ -18,10 +19,16 @@ Examples:
   chronoxide-inspect export week.cx --format jsonl | jq -r .instance
   chronoxide-inspect export week.cx -o week.csv --csv-safe
   chronoxide-inspect export week.cx -o week.arrow --map
+  chronoxide-inspect export week.cx -o times.csv --columns __name__,pod,chronoxide.last_time
+  chronoxide-inspect export day.cx -o hour.parquet --min-time 2025-11-11T09:00:00Z --max-time 2025-11-11T10:00:00Z
   duckdb -c \"SELECT job, count(*) FROM 'week.parquet' GROUP BY job\"
 
 `series_ref` is the number of the series in the block. If a label has this name, the column of refs is named \
-`_series_ref`.";
+`_series_ref`. A series column whose name another column has gets underscores in the same way.
+
+parquet and arrow have the series columns of the block behind the labels, with their ways to merge and units as \
+metadata of the fields; `chronoxide-inspect columns` lists them. csv and jsonl have those that --columns or \
+--keep-column names: times as RFC 3339, bytes as hexadecimal digits.";
 
 #[derive(Args)]
 pub(crate) struct ExportArguments {
@@ -35,13 +42,21 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum)]
     pub(crate) format: Option<ExportFormat>,
     #[command(flatten)]
-    pub(crate) matching: Matching,
-    /// Columns in this order: names of labels, and `series_ref`; by default all, `series_ref` first
+    pub(crate) asked: Asked,
+    /// Columns in this order: names of labels and of series columns, and `series_ref`; by default all, `series_ref`
+    /// first
     ///
     /// Names are separated by commas, or the option is repeated. A label that the block does not have is an empty
     /// column, with a note.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub(crate) columns: Vec<String>,
+    /// Write, besides the labels, only this series column, or another --keep-column. `*` at the end stands for any
+    /// text: 'chronoxide.*'
+    #[arg(long = "keep-column", value_name = "COLUMN", conflicts_with = "columns")]
+    pub(crate) keep_columns: Vec<String>,
+    /// Leave out a series column, which may end in `*`; may be repeated
+    #[arg(long = "drop-column", value_name = "COLUMN", conflicts_with = "columns")]
+    pub(crate) drop_columns: Vec<String>,
     /// Write all labels as a map in the column `labels`, after `series_ref`; not for csv
     #[arg(long, conflicts_with = "columns")]
     pub(crate) map: bool,
@@ -63,6 +78,14 @@ impl ExportArguments {
     /// Returns the file to write, or `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// Returns the choice of series columns beside all labels, or `None` for no columns. Text has no types: its readers
+    /// would take a column for a label, unless the caller knows which ones come.
+    pub(super) fn kept_columns(&self, format: Format) -> Option<KeptColumns> {
+        let is_typed = matches!(format, Format::Parquet | Format::Arrow | Format::ArrowStream);
+        let kept = KeptColumns { keep: self.keep_columns.clone(), drop: self.drop_columns.clone() };
+        (is_typed || !kept.keep.is_empty()).then_some(kept)
     }
 
     /// Warns of an extension that is that of another format.

@@ -3,24 +3,29 @@
 //! | module | contents |
 //! |---|---|
 //! | `arguments` | arguments of the command |
+//! | `columns` | columns of the output |
 //! | `progress` | progress bar |
 
 pub(crate) mod arguments;
+mod columns;
 mod progress;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use chronoxide_arrow::{BlockTable, Column, Scan, TableError};
+use chronoxide_arrow::{BlockTable, Column, TableError};
+use chronoxide_format::view::TimeRange;
 use chronoxide_inspect::InspectError;
-use chronoxide_inspect::export::ExportError;
+use chronoxide_inspect::export::{ExportError, Format};
 use chronoxide_publish::{Disk, recover};
 use chronoxide_reader::Checks;
 use chronoxide_select::{Limits, Pages, Selector};
 use chronoxide_text::escape::Escaped;
 
 use self::arguments::ExportArguments;
+use self::columns::{Columns, series_column};
 use self::progress::Bar;
+use super::arguments::tell_untimed;
 use super::output::{OutputError, folder_of, is_same_file, tell_written, to_file, to_stdout};
 use crate::inspect::in_file;
 use crate::inspect::opened::open_block;
@@ -40,6 +45,7 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     if file.is_some_and(|file| is_same_file(file, path)) {
         return Err(Failure::new(Exit::Usage, format!("{}: is the block itself", path.display())));
     }
+    let time = arguments.asked.time()?.map(|(start, end)| TimeRange { start, end });
     arguments.warn_of_extension(format);
     let existing = file.map(|file| existing(file, arguments.force)).transpose()?;
 
@@ -47,17 +53,24 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     let block = open_block(path, Checks::Eager)?;
     let damaged = |error| in_table(path, error);
     let table = BlockTable::new(block).map_err(damaged)?;
-    arguments.matching.tell_wide(quiet);
-    let series_ref = series_ref(&table).map_err(damaged)?;
-    tell_unknown(arguments, &table, &series_ref, quiet).map_err(in_file(path))?;
-    let scan = scan(arguments, &table, &series_ref).map_err(damaged)?;
-    let scan = match pages(arguments, &table).map_err(damaged)? {
-        Some(pages) => scan.with_pages(pages),
+    arguments.asked.matching.tell_wide(quiet);
+    let columns = Columns::new(arguments, &table).map_err(damaged)?;
+    if !quiet.is_set() {
+        tell_unknown(arguments, &table, &columns, format).map_err(in_file(path))?;
+    }
+    let scan = table.scan().with_columns(columns.chosen(arguments, format));
+    let scan = if arguments.sort { scan.in_label_order() } else { scan };
+    let pages = pages(arguments, &table, time).map_err(damaged)?;
+    let scan = match &pages {
+        Some(pages) => scan.with_pages(pages.clone(), time),
         None => scan,
     };
+    if time.is_some() && !quiet.is_set() {
+        tell_untimed(untimed_count(&table, time).map_err(damaged)?);
+    }
 
     let is_bar_wanted = !quiet.is_set() && io::stderr().is_terminal() && !(file.is_none() && is_terminal);
-    let series_count = if is_bar_wanted { series_count(arguments, &table).map_err(damaged)? } else { 0 };
+    let series_count = if is_bar_wanted { series_count(&table, pages, time).map_err(damaged)? } else { 0 };
     let bar = Bar::new(is_bar_wanted, series_count);
     let mut progress = |series| {
         bar.show(series);
@@ -91,66 +104,70 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     }
 }
 
-/// Returns the column of refs, whose name differs from those of all labels.
-fn series_ref(table: &BlockTable) -> Result<Column, TableError> {
-    let labels = table.label_names()?;
-    Ok(Column::series_ref().beside(labels.iter().map(String::as_str)))
+/// Returns the series that match at least one selector, or `None` for all series if neither selectors nor times are
+/// asked for.
+fn pages(
+    arguments: &ExportArguments,
+    table: &BlockTable,
+    time: Option<TimeRange>,
+) -> Result<Option<Pages>, TableError> {
+    let selectors = &arguments.asked.matching.selectors;
+    if let Some(time) = time
+        && !meets(table, time)?
+    {
+        return table.pages([]).map(Some);
+    }
+    match &selectors[..] {
+        [] => time.map(|_| table.pages([&[][..]])).transpose(),
+        selectors => table.pages(selectors.iter().map(Selector::matchers)).map(Some),
+    }
 }
 
-/// Returns the columns and the order of the export.
-fn scan(arguments: &ExportArguments, table: &BlockTable, series_ref: &Column) -> Result<Scan, TableError> {
-    let scan = if arguments.sort { table.scan().in_label_order() } else { table.scan() };
-    if arguments.map {
-        return Ok(scan.with_columns([Column::series_ref(), Column::labels()]));
-    }
-    if arguments.columns.is_empty() {
-        return Ok(scan);
-    }
-    let view = table.block().view();
-    let meta = view.meta().map_err(|error| table.block().locate(error.into()))?;
-    let policy = meta.policy();
-    let columns = arguments.columns.iter().map(|name| {
-        if name == series_ref.name() { series_ref.clone() } else { Column::label(policy.name(name)).with_name(name) }
-    });
-    Ok(scan.with_columns(columns))
+/// Returns true if a block may have data in a time range.
+fn meets(table: &BlockTable, time: TimeRange) -> Result<bool, TableError> {
+    let meta = table.block().view().meta().map_err(|error| table.block().locate(error.into()))?;
+    Ok(meta.time().is_none_or(|data| data.start < time.end && time.start < data.end))
 }
 
-/// Returns the series that match at least one selector, or `None` for all series if there are no selectors.
-fn pages(arguments: &ExportArguments, table: &BlockTable) -> Result<Option<Pages>, TableError> {
-    let selectors = &arguments.matching.selectors;
-    (!selectors.is_empty()).then(|| table.pages(selectors.iter().map(Selector::matchers))).transpose()
+/// Returns the number of blocks, 0 or 1, whose series may be there although they had no data in a time range.
+fn untimed_count(table: &BlockTable, time: Option<TimeRange>) -> Result<u64, TableError> {
+    let Some(time) = time else { return Ok(0) };
+    let is_untimed = table.indexed().search(Limits::default(), |searcher| searcher.within(time).is_untimed())?;
+    Ok((is_untimed && meets(table, time)?).into())
 }
 
 /// Counts the series of the export: they are found a second time, but not held.
-fn series_count(arguments: &ExportArguments, table: &BlockTable) -> Result<u64, TableError> {
-    let Some(mut pages) = pages(arguments, table)? else { return Ok(table.series_count().into()) };
+fn series_count(table: &BlockTable, pages: Option<Pages>, time: Option<TimeRange>) -> Result<u64, TableError> {
+    let Some(mut pages) = pages else { return Ok(table.series_count().into()) };
     Ok(table.indexed().search(Limits::default(), |searcher| {
+        let searcher = time.map_or(*searcher, |time| searcher.within(time));
         let mut count = 0;
-        while let Some(page) = pages.next_page(searcher)? {
+        while let Some(page) = pages.next_page(&searcher)? {
             count += u64::from(page.count());
         }
         Ok(count)
     })?)
 }
 
-/// Tells which labels of selectors and columns the block does not have.
+/// Tells which labels of selectors and columns, and which series columns, the block does not have.
 fn tell_unknown(
     arguments: &ExportArguments,
     table: &BlockTable,
-    series_ref: &Column,
-    quiet: Quiet,
+    columns: &Columns,
+    format: Format,
 ) -> Result<(), InspectError> {
-    if quiet.is_set() {
-        return Ok(());
-    }
     let (view, policy) = (table.block().view(), table.block().view().meta()?.policy());
     let has_label = |name: &str| view.key(policy.name(name).as_bytes()).map_or(true, |key| key.is_some());
-    let mut names = arguments.matching.narrow_names();
-    names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != series_ref.name()));
+    let mut names = arguments.asked.matching.narrow_names();
+    names.extend(arguments.columns.iter().map(String::as_str).filter(|name| !columns.has_own(name)));
     for name in names.into_iter().filter(|name| !has_label(name)) {
-        let known = table.block().view();
-        let near = did_you_mean(name, known.label_names().filter_map(|name| str::from_utf8(name.ok()?).ok()));
+        let known = view.label_names().filter_map(|name| str::from_utf8(name.ok()?).ok());
+        let near = did_you_mean(name, known.chain(columns.values().map(Column::name)));
         tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}{near}", Escaped(name)));
+    }
+    let names: Vec<&str> = columns.values().map(series_column).collect();
+    for pattern in arguments.kept_columns(format).iter().flat_map(|kept| kept.unmatched(&names)) {
+        tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no such series column: {pattern}"));
     }
     Ok(())
 }
