@@ -73,6 +73,14 @@ impl Decoder {
         self
     }
 
+    /// Ignores series columns of tables, unless `keeps`.
+    pub(crate) fn keeping_values(mut self, keeps: bool) -> Self {
+        if !keeps {
+            self.messages.ignore_values();
+        }
+        self
+    }
+
     /// Gives the parts of a whole record to a sink, after it was decoded here or `ahead`. Returns `None` if it must be
     /// decoded by [`record`](Self::record): nothing went to the sink then.
     ///

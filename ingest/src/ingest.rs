@@ -56,6 +56,9 @@ pub struct IngestOptions {
     pub keep_float_labels: bool,
     /// If true, also read deleted series and deleted blocks of Prometheus's TSDB.
     pub ignore_deletions: bool,
+    /// If true, integers, timestamps and marked bytes of Parquet and Arrow inputs become series columns of blocks: see
+    /// [`columns`](crate::columns).
+    pub keep_columns: bool,
     /// How series are assembled into blocks.
     pub assemble: AssembleOptions,
 }
@@ -69,6 +72,7 @@ impl Default for IngestOptions {
             threads: None,
             keep_float_labels: false,
             ignore_deletions: false,
+            keep_columns: true,
             assemble: AssembleOptions::default(),
         }
     }
@@ -216,6 +220,7 @@ impl<B: BlockSink> Ingest<B> {
         let (format, needs_random_access) = (part.format(), part.needs_random_access());
         let has_messages = part.has_messages();
         let name = part.source().name().to_owned();
+        self.assembler.input_begins(&name);
         // A file of another format, such as a README beside blocks, has no external labels to compare.
         self.assembler.input_has_external_labels(std::iter::empty())?;
         self.assembler.input_has_no_window()?;
@@ -224,7 +229,8 @@ impl<B: BlockSink> Ingest<B> {
         }
         let records_before = self.seen();
         let mut decoder = Decoder::new(format, max_len, self.options.keep_float_labels, self.assembler.needs())
-            .skipping(self.options.skip_broken_records);
+            .skipping(self.options.skip_broken_records)
+            .keeping_values(self.options.keep_columns);
         let mut take = |ingest: &mut Self, record: &BatchRecord<'_>| ingest.take_timed(record, &mut decoder, &name);
         let mut source = self.read_part(part, &mut take)?;
         let mut part_start = 0;

@@ -1,5 +1,6 @@
 //! Sink of series: [`SeriesSink`].
 
+use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_labels::LabelId;
 use foldhash::fast::RandomState;
@@ -39,10 +40,23 @@ impl KnownLabels {
     }
 }
 
+/// Series column of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnFacts {
+    /// Name, of 1 to 255 bytes.
+    pub name: String,
+    /// Type of the values.
+    pub value_type: ValueType,
+    /// Way to combine the values of series that become one.
+    pub merge: ColumnMerge,
+    /// Number that most values are multiples of, at least 1.
+    pub unit: u64,
+}
+
 /// Sink of series with labels.
 ///
-/// For each series the calls are: `series_begins`, the labels in order of the input, the known times of its points,
-/// `series_ends`. Metadata of metrics comes between series.
+/// For each series the calls are: `series_begins`, the labels in order of the input, its values, the known times of its
+/// points, `series_ends`. Metadata of metrics comes between series, and so do the columns of values.
 ///
 /// No call follows one that returned an error. A series without `series_ends` was malformed.
 pub trait SeriesSink {
@@ -76,6 +90,18 @@ pub trait SeriesSink {
     ) -> Result<(), Self::Error> {
         let _ = (known, number);
         self.label(name, value)
+    }
+
+    /// Tells of a column of the series that follow. Returns its number, by which its values come.
+    fn column(&mut self, column: &ColumnFacts) -> Result<usize, Self::Error> {
+        let _ = column;
+        Ok(0)
+    }
+
+    /// Adds a value of a column to the series. The value has the type of the column; bytes have at most 65,535 bytes.
+    fn value(&mut self, column: usize, value: Value<'_>) -> Result<(), Self::Error> {
+        let _ = (column, value);
+        Ok(())
     }
 
     /// Adds points from `first` to `last`, both inclusive, in nanoseconds since 1970. Called any number of times, and

@@ -99,6 +99,11 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Columns")]
     pub(crate) times: bool,
 
+    /// Store no columns of Parquet and Arrow inputs: by default, integers, timestamps, and bytes that an export of
+    /// `chronoxide-inspect` marks become series columns of the blocks, such as times
+    #[arg(long, help_heading = "Columns")]
+    pub(crate) no_columns: bool,
+
     /// With --times, round first times down and last times up to multiples of this duration; a shorter one takes more
     /// bytes
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = time_step, requires = "times", help_heading = "Columns")]

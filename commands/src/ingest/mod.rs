@@ -268,6 +268,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         threads: None,
         keep_float_labels: arguments.keep_float_labels,
         ignore_deletions: arguments.ignore_deletions,
+        keep_columns: !arguments.no_columns,
         assemble: AssembleOptions {
             layout: arguments.layout.into(),
             archive: arguments.archive,
@@ -376,6 +377,7 @@ fn failure(error: IngestError) -> Failure {
             AssembleError::TooManyWindows { .. }
             | AssembleError::ExternalLabels
             | AssembleError::TooManyBlocks { .. }
+            | AssembleError::ColumnsDiffer { .. }
             | AssembleError::MemoryLimit { .. } => Exit::Usage,
             _ => Exit::Unsupported,
         },

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::num::NonZeroU64;
+use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt64Type};
@@ -11,6 +13,8 @@ use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use chronoxide::{BlockWriter, ColumnMerge, ValueType};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::view::BlockView;
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
+use chronoxide_testkit::random::Random;
 use chronoxide_text::human::time;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value as Json};
@@ -248,4 +252,69 @@ fn a_time_range_selects_series_by_their_first_and_last_time() {
     );
     let turned = ["export", &block, "--format", "csv", "--min-time", &time(minute(2)), "--max-time", &time(minute(1))];
     assert_exit(&run(&turned), 2, "--min-time must be before --max-time");
+}
+
+/// Returns the labels of each series with its values of all columns, and the facts of these.
+fn content(block: &[u8]) -> (Vec<(String, String, String, String)>, Vec<(Vec<(String, String)>, Vec<Cell>)>) {
+    let (view, columns) = (BlockView::open(block).unwrap(), columns_of_block(block));
+    view.verify().unwrap();
+    let text = view.text().unwrap();
+    let mut series: Vec<_> = view
+        .series_iter()
+        .map(|series| series.unwrap())
+        .map(|series| {
+            let labels = text.labels(&series).map(|label| label.unwrap());
+            let labels = labels.map(|label| (label.name.to_owned(), label.value.to_owned())).collect();
+            let series_ref = u64::from(series.series_ref().0);
+            (labels, columns.values().map(|(.., values)| values[&series_ref].clone()).collect())
+        })
+        .collect();
+    series.sort();
+    let facts = columns.into_iter().map(|(name, (value_type, merge, unit, _))| (name, value_type, merge, unit));
+    (facts.collect(), series)
+}
+
+fn ingested(path: &Path, assemble: AssembleOptions) -> Vec<u8> {
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+    let source = ingest.open(path, 1 << 20).unwrap();
+    ingest.read(source).unwrap();
+    let (report, mut blocks) = ingest.finish().unwrap();
+    assert_eq!((report.warnings.len(), blocks.len()), (0, 1), "{:?}", report.warnings);
+    blocks.remove(0)
+}
+
+/// A capture with times, and the golden block, whose column without values is gone.
+#[test]
+fn an_exported_block_comes_back_with_its_columns() {
+    let folder = Folder::new();
+    let mut random = Random::new(1);
+    let sample = |random: &mut Random| {
+        let time = 1_700_000_000_000 + random.below(7_200_000);
+        format!("up{{job=\"{}\",pod=\"{}\"}} 1 {time}\n", random.below(3), random.below(200))
+    };
+    let capture = folder.write("capture.prom", (0..2_000).map(|_| sample(&mut random)).collect::<String>());
+    let assemble = AssembleOptions { time_step: NonZeroU64::new(60_000_000_000), ..AssembleOptions::default() };
+    let timed = ingested(Path::new(&capture), assemble);
+    let golden = fs::read(golden("columns.cx")).unwrap();
+    for (block, column_count) in [(timed, 2), (golden, 6)] {
+        let path = folder.write("block.cx", &block);
+        let (mut facts, series) = content(&block);
+        let valued: Vec<bool> =
+            (0..facts.len()).map(|column| series.iter().any(|(_, cells)| cells[column].is_some())).collect();
+        let kept = |cells: &[Cell]| {
+            cells.iter().zip(&valued).filter(|(_, kept)| **kept).map(|(cell, _)| cell.clone()).collect()
+        };
+        let series: Vec<(_, Vec<Cell>)> = series.iter().map(|(labels, cells)| (labels.clone(), kept(cells))).collect();
+        let mut keep = valued.iter();
+        facts.retain(|_| *keep.next().unwrap());
+        assert_eq!(facts.len(), column_count);
+        for (format, options) in
+            [("parquet", &[][..]), ("parquet", &["--map", "--sort"]), ("arrow", &[]), ("arrow", &["--map"])]
+        {
+            let file = folder.file(&format!("out.{format}"));
+            stdout(&[&["export", "-q", &path, "--force", "-o", file.to_str().unwrap()], options].concat());
+            let again = content(&ingested(&file, AssembleOptions::default()));
+            assert_eq!(again, (facts.clone(), series.clone()), "{format} {options:?}");
+        }
+    }
 }

@@ -63,6 +63,15 @@ impl SeriesValues {
         }
     }
 
+    /// Returns each series with a value, in the order of their numbers.
+    pub fn values(&self) -> impl Iterator<Item = (u32, Value<'_>)> {
+        let count = match &self.values {
+            Values::Numbers(numbers, _) => numbers.len(),
+            Values::Bytes(bytes) => bytes.len(),
+        };
+        (0..u32::try_from(count).unwrap_or(u32::MAX)).filter_map(|series| Some((series, self.get(series)?)))
+    }
+
     /// Gives a series a value, and combines it with the one that it has.
     ///
     /// # Errors

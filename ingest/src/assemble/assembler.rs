@@ -20,6 +20,7 @@ use super::metrics::Metrics;
 use super::neighbours::Neighbours;
 use super::options::AssembleOptions;
 use super::recall::Recall;
+use super::series_values::{InputColumns, OwnedValue, WindowValues};
 use super::template::Template;
 use super::untranslated::Untranslated;
 use super::windows::{Times, TooManyWindows, Windows};
@@ -79,6 +80,12 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) last_metadata: OwnedMetricMetadata,
     /// Times of the current series, if the input has them.
     pub(super) series_times: Vec<Times>,
+    /// Series columns of the inputs so far.
+    pub(super) columns: InputColumns,
+    /// Values of the current series, with the numbers of their columns.
+    pub(super) series_values: Vec<(usize, OwnedValue)>,
+    /// Name of the current input.
+    pub(super) input_name: String,
     /// True if the name or unit of the current metric is not UTF-8.
     pub(super) metric_is_invalid: bool,
     /// Points of the current series whose times do not fit.
@@ -128,6 +135,9 @@ impl<B: BlockSink> Assembler<B> {
             metadata_bytes: 0,
             last_metadata: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
+            columns: InputColumns::default(),
+            series_values: Vec::new(),
+            input_name: String::new(),
             metric_is_invalid: false,
             untimed_points: 0,
             external_labels: options.external_labels.clone(),
@@ -213,6 +223,11 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
+    /// Begins an input with a name.
+    pub(crate) fn input_begins(&mut self, name: &str) {
+        name.clone_into(&mut self.input_name);
+    }
+
     /// Ends an input. Its metadata does not apply to the next input.
     pub(crate) fn input_ends(&mut self) {
         self.metadata_by_name = HashMap::new();
@@ -292,9 +307,13 @@ impl<B: BlockSink> Assembler<B> {
             meta.window = window.window_range(length).or(self.input_window.range());
             let metadata_numbers = window.all_metrics(&everywhere);
             meta.metrics.extend(metadata_numbers.iter_ones().filter_map(|number| metrics.get(number)));
-            let columns = window.take_columns(self.options.time_step).map_err(SealError::from)?;
+            let step = self.options.time_step;
+            let times = window.take_columns(step).map_err(SealError::from)?;
+            let columns = window.values.add_to(times, step, &self.columns).map_err(SealError::from)?;
+            window.values = WindowValues::default();
             self.seal(&window.series, &meta, &columns)?;
         }
+        self.columns.restart();
         let last_metadata = std::mem::take(&mut self.last_metadata);
         if let Some(number) = self.intern_metadata(&last_metadata.borrowed()) {
             self.windows.everywhere(number);
@@ -521,7 +540,7 @@ impl<B: BlockSink> Assembler<B> {
         match inserted {
             Ok((mut series, is_new)) => {
                 self.report.series += u64::from(is_new);
-                let before = self.windows.estimated_bytes();
+                let before = self.windows.estimated_bytes() + self.columns.sealing_bytes();
                 for times in times {
                     // A series of many windows takes memory in the set of each.
                     if self.is_too_wide(series, times) {
@@ -532,8 +551,10 @@ impl<B: BlockSink> Assembler<B> {
                     self.windows
                         .add(series, times)
                         .map_err(|TooManyWindows { starts }| AssembleError::TooManyWindows { limit, starts })?;
+                    self.windows.add_values(series, times, &self.series_values, &mut self.columns)?;
                 }
-                if self.windows.estimated_bytes() > before && self.is_memory_exhausted() {
+                let after = self.windows.estimated_bytes() + self.columns.sealing_bytes();
+                if after > before && self.is_memory_exhausted() {
                     self.cut_and_restart()?;
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use chronoxide_format::column::ColumnMerge;
 use chronoxide_labels::{LabelError, SealError};
 use chronoxide_text::human::{size, time};
 
@@ -44,6 +45,30 @@ pub enum AssembleError {
     /// Inputs of one block have different external labels, which are part of the identity of its series.
     #[error("inputs have different external labels; write several blocks to a folder (--output DIR/)")]
     ExternalLabels,
+    /// Two inputs have columns of one name that do not fit together.
+    #[error(
+        "the column {name:?} has type and way to merge {} in {}, and {} in {}: leave out series columns (--no-columns), \
+         or read the inputs in two runs",
+        first.1, first.0, second.1, second.0
+    )]
+    ColumnsDiffer {
+        /// Name of the column.
+        name: String,
+        /// Name of the first input, and type and way to merge of its column.
+        first: (String, String),
+        /// Name of the second input, and type and way to merge of its column.
+        second: (String, String),
+    },
+    /// Two values of a series cannot be combined: they differ, or their sum does not fit.
+    #[error(
+        "column {name:?}: two values of a series cannot be merged as {merge}: they differ, or their sum does not fit"
+    )]
+    Values {
+        /// Name of the column.
+        name: String,
+        /// Way to merge.
+        merge: ColumnMerge,
+    },
     /// One block needs more memory than the options allow.
     #[error(
         "one block of all inputs does not fit into the memory limit: {series} series need more than the {} that it leaves \

@@ -28,6 +28,7 @@ impl<B> Assembler<B> {
         let levels = [&self.resource, &self.scope, &self.point];
         self.store.peak_memory(self.options.layout) * layouts
             + self.windows.estimated_bytes()
+            + self.columns.sealing_bytes()
             + self.metrics.estimated_bytes() * METADATA_COPIES
             + self.metadata_bytes
             + self.recall.estimated_bytes()
@@ -45,7 +46,7 @@ impl<B> Assembler<B> {
             return false;
         }
         // The first series of a store need few bytes in each window.
-        let bytes = self.windows.bytes_per_window(series) as u64;
+        let bytes = self.windows.bytes_per_window(series, self.series_values.len()) as u64;
         bytes > 64 && self.windows.span(times).saturating_mul(bytes) > limit as u64 / 4
     }
 }

@@ -45,7 +45,8 @@
 //! compaction merges.
 //!
 //! With [`time_step`](AssembleOptions::time_step), a window also keeps the first and last time of its series, and its
-//! block has them as columns.
+//! block has them as columns. Values of series columns of the inputs are kept and written in the same way: each window
+//! in which a row has its time gets the values of the row.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -58,6 +59,7 @@
 //! | `template` | row that the points of a metric share |
 //! | `windows` | the series of each window |
 //! | `series_times` | first and last time of each series of a window |
+//! | `series_values` | series columns of the inputs, and their values in a window |
 //! | `input_labels` | labels of the inputs, for series that lack them |
 //! | `input_window` | the window of the inputs |
 //! | `memory` | memory of assembling and sealing |
@@ -85,6 +87,7 @@ mod prometheus_labels;
 mod recall;
 mod series;
 mod series_times;
+mod series_values;
 mod template;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use chronoxide_format::column::Value;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::policy::is_reserved_name;
 
@@ -9,7 +10,7 @@ use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
-use crate::series::{KnownLabels, SeriesSink};
+use crate::series::{ColumnFacts, KnownLabels, SeriesSink};
 
 /// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
@@ -25,6 +26,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         self.clear_point();
         self.metric.clear();
         self.series_times.clear();
+        self.series_values.clear();
         self.untimed_points = 0;
         self.windows.metric_begins();
         self.check_memory_of_work()
@@ -69,6 +71,16 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         Ok(())
     }
 
+    fn column(&mut self, column: &ColumnFacts) -> Result<usize, AssembleError> {
+        self.columns.number(column, &self.input_name)
+    }
+
+    fn value(&mut self, column: usize, value: Value<'_>) -> Result<(), AssembleError> {
+        self.columns.note(column, value);
+        self.series_values.push((column, value.into()));
+        Ok(())
+    }
+
     fn points(&mut self, first: i64, last: i64) -> Result<(), AssembleError> {
         // The range is half-open, so its end must fit too.
         self.series_times.push((first.min(i64::MAX - 1), last.min(i64::MAX - 1)));
@@ -83,6 +95,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     fn series_ends(&mut self) -> Result<(), AssembleError> {
         if self.point.is_overfull {
             self.report.skipped.too_many_labels += 1;
+            self.series_values.clear();
             return Ok(());
         }
         let Self { labels, metric, point, .. } = self;
@@ -103,6 +116,8 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
             self.insert(times.iter().copied().map(Some))
         };
         self.series_times = times;
+        // Points of other inputs have none.
+        self.series_values.clear();
         result
     }
 

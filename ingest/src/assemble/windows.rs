@@ -9,7 +9,9 @@ use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::{BuildError, SeriesValues};
 use chronoxide_labels::StoreRef;
 
+use super::error::AssembleError;
 use super::series_times::{PLACE_BITS, SeriesTimes, sealing_bytes};
+use super::series_values::{InputColumns, OwnedValue, WindowValues};
 
 /// Overhead per window in bytes: nodes of the tree and the allocator.
 const WINDOW_OVERHEAD: usize = 96;
@@ -65,6 +67,7 @@ pub(super) struct Window {
     /// Times of its points.
     times: Option<Times>,
     series_times: SeriesTimes,
+    pub(super) values: WindowValues,
     /// Series, by their number in the store.
     pub(super) series: BitVec,
     /// Metadata of its metrics, by number.
@@ -102,6 +105,35 @@ impl Windows {
             let end = start + length - 1;
             let inside = (first.max(clamp(start)), last.min(clamp(end)));
             self.add_to(Some(clamp(start)), series, Some(inside))?;
+        }
+        Ok(())
+    }
+
+    /// Adds values of a series to the windows to which it was added with these times.
+    pub(super) fn add_values(
+        &mut self,
+        series: StoreRef,
+        times: Option<Times>,
+        values: &[(usize, OwnedValue)],
+        columns: &mut InputColumns,
+    ) -> Result<(), AssembleError> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let starts = match (self.length, times) {
+            (Some(length), Some((first, last))) => {
+                // Windows lie between the ends of time, although their starts may not.
+                let length = i128::from(length.get());
+                let start = i128::from(first).div_euclid(length) * length;
+                let start = i64::try_from(start).unwrap_or(i64::MIN);
+                (std::ops::Bound::Included(Some(start)), std::ops::Bound::Included(Some(last)))
+            }
+            _ => (std::ops::Bound::Included(None), std::ops::Bound::Included(None)),
+        };
+        for window in self.windows.range_mut(starts).map(|(_, window)| window) {
+            for (column, value) in values {
+                self.set_bytes += window.values.add(series.index(), (*column, value), columns)?;
+            }
         }
         Ok(())
     }
@@ -149,10 +181,10 @@ impl Windows {
         }
     }
 
-    /// Returns the memory of a series in each of its windows in bytes.
-    pub(super) fn bytes_per_window(&self, series: StoreRef) -> usize {
+    /// Returns the memory of a series with some values in each of its windows in bytes.
+    pub(super) fn bytes_per_window(&self, series: StoreRef, value_count: usize) -> usize {
         let places = if self.step.is_some() { PLACE_BITS } else { 0 };
-        series.index() * (1 + places) / 8
+        series.index() * (1 + places + value_count * PLACE_BITS) / 8
     }
 
     /// Begins a metric: the points that follow belong to it.
@@ -213,7 +245,8 @@ impl Windows {
 impl Window {
     fn new(start: Option<i64>) -> Self {
         let series_times = SeriesTimes::default();
-        Self { start, times: None, series_times, series: BitVec::new(), metrics: BitVec::new() }
+        let values = WindowValues::default();
+        Self { start, times: None, series_times, values, series: BitVec::new(), metrics: BitVec::new() }
     }
 
     /// Adds a series. Returns the growth of memory in bytes.

@@ -32,6 +32,7 @@ const PREFIX_LEN: usize = 8;
 pub(crate) struct MessageDecoder {
     max_len: usize,
     skips_rows: bool,
+    keeps_values: bool,
     stream: Option<Stream>,
     /// Number of rows that were given to the sink.
     rows: u64,
@@ -50,12 +51,17 @@ struct Stream {
 impl MessageDecoder {
     /// Creates a decoder. Decompressed batches may have `max_len` bytes, and dictionaries together too.
     pub(crate) fn new(max_len: usize) -> Self {
-        Self { max_len, skips_rows: false, stream: None, rows: 0, ignored: Vec::new() }
+        Self { max_len, skips_rows: false, keeps_values: true, stream: None, rows: 0, ignored: Vec::new() }
     }
 
     /// Skips rows with bad values from now on, instead of returning an error.
     pub(crate) fn skip_rows(&mut self) {
         self.skips_rows = true;
+    }
+
+    /// Ignores series columns from now on.
+    pub(crate) fn ignore_values(&mut self) {
+        self.keeps_values = false;
     }
 
     /// Returns the rows that were skipped since the last call.
@@ -134,7 +140,7 @@ impl MessageDecoder {
             return Err(ColumnsError::Message("big-endian numbers are not supported"));
         }
         let schema = fb_to_schema(schema);
-        let columns = LabelColumns::from_schema(&schema, false)?;
+        let columns = LabelColumns::from_schema(&schema, false, self.keeps_values)?;
         for column in &columns.ignored {
             if !self.ignored.contains(column) {
                 self.ignored.push(column.clone());

@@ -11,7 +11,13 @@
 //! | binary | the same, if most values of the first batch are text |
 //! | map from text to text, list of pairs of texts, struct of texts | its entries are labels; a column of text wins over an entry of its name, and the last entry wins over earlier ones. If one is called `labels`, the others are ignored |
 //! | `timestamp`, with an Arrow `Timestamp` type | time of the row |
+//! | integers | a series column of the blocks: `i64` if signed, and otherwise `u64`; not `series_ref` of exports |
+//! | other `Timestamp` types | a series column, in nanoseconds since 1970 |
+//! | binary with the metadata `chronoxide.merge` | a series column of bytes |
 //! | others | ignored, and named in a warning |
+//!
+//! The [metadata](chronoxide_format::column::field_key) of a field gives the way to merge and the unit of a series
+//! column. Without it, the last row of a series wins. The columns of times of the registry have theirs always.
 //!
 //! Tables of some programs are recognized by the names of their columns, which then have another meaning: see `layout`.
 //!
@@ -28,6 +34,7 @@
 //! | `schema` | columns of a schema that are labels |
 //! | `layout` | meaning of columns in tables of other programs |
 //! | `texts` | texts of a column |
+//! | `values` | series columns and their values |
 //! | `entries` | entries of a column of maps |
 //! | `rows` | rows of a batch to series |
 //! | `ipc` | messages of Arrow IPC |
@@ -48,6 +55,7 @@ pub(crate) mod parquet;
 mod rows;
 mod schema;
 mod texts;
+mod values;
 
 pub(crate) use arrow_file::ArrowFile;
 pub(crate) use error::found;

@@ -1,17 +1,14 @@
 //! Rows of a batch to series: [`Rows`].
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, TimeUnit};
 use chronoxide_format::metadata::MetricMetadata;
 
 use super::entries::Entries;
 use super::error::ColumnsError;
 use super::schema::{Content, LabelColumn, LabelColumns, MetadataColumns};
 use super::texts::Texts;
+use super::values::{Values, nanoseconds};
 use crate::series::{KnownLabels, SeriesSink};
 
 /// Maximum number of reasons of skipped rows that are kept. Further rows are counted.
@@ -100,13 +97,20 @@ impl Rows {
         let cells = self.cells(batch)?;
         let metadata = self.columns.metadata.map(|metadata| Metadata::new(metadata, batch)).transpose()?;
         let times = self.columns.timestamp.and_then(|position| batch.columns().get(position));
+        let mut values = Vec::with_capacity(self.columns.values.len());
+        for (position, facts) in &self.columns.values {
+            let column = batch.columns().get(*position).and_then(Values::new).ok_or_else(other_type)?;
+            values.push((sink.column(facts).map_err(RowsError::Sink)?, column));
+        }
         for row in 0..batch.num_rows() {
             if let Some(metadata) = &metadata {
                 metadata.give(row, &mut self.last_metadata, sink).map_err(RowsError::Sink)?;
             }
             // Discards a row before that has a bad value.
             sink.series_begins().map_err(RowsError::Sink)?;
-            match give_labels(row, &cells, &self.columns.labels, &mut self.states, sink) {
+            let given = give_labels(row, &cells, &self.columns.labels, &mut self.states, sink)
+                .and_then(|()| give_values(row, &values, sink));
+            match given {
                 Err(RowsError::Columns(error)) if self.skips => {
                     self.skipped.count += 1;
                     if self.skipped.reasons.len() < MAX_REASONS {
@@ -219,6 +223,20 @@ fn give_labels<S: SeriesSink>(
     Ok(())
 }
 
+/// Gives the values of a row to the sink.
+fn give_values<S: SeriesSink>(
+    row: usize,
+    columns: &[(usize, Values)],
+    sink: &mut S,
+) -> Result<(), RowsError<S::Error>> {
+    for (number, values) in columns {
+        if let Some(value) = values.get(row)? {
+            sink.value(*number, value).map_err(RowsError::Sink)?;
+        }
+    }
+    Ok(())
+}
+
 /// Names, units and descriptions of the metrics of a batch.
 struct Metadata {
     name: Texts,
@@ -274,18 +292,6 @@ fn most_are_text(texts: &Texts, row_count: usize) -> Option<bool> {
 
 fn text<'a>(bytes: &'a [u8], row: usize, part: &'static str, column: &str) -> Result<&'a str, ColumnsError> {
     str::from_utf8(bytes).map_err(|_| ColumnsError::Utf8 { row: row as u64 + 1, part, column: column.to_owned() })
-}
-
-/// Returns the time of a row in nanoseconds since 1970, or `None` if it does not fit into 64 bits.
-fn nanoseconds(times: &ArrayRef, row: usize) -> Option<i64> {
-    let DataType::Timestamp(unit, _) = times.data_type() else { return None };
-    let (time, factor) = match unit {
-        TimeUnit::Second => (times.as_primitive_opt::<TimestampSecondType>()?.value(row), 1_000_000_000),
-        TimeUnit::Millisecond => (times.as_primitive_opt::<TimestampMillisecondType>()?.value(row), 1_000_000),
-        TimeUnit::Microsecond => (times.as_primitive_opt::<TimestampMicrosecondType>()?.value(row), 1_000),
-        TimeUnit::Nanosecond => (times.as_primitive_opt::<TimestampNanosecondType>()?.value(row), 1),
-    };
-    time.checked_mul(factor)
 }
 
 fn other_type() -> ColumnsError {

@@ -7,6 +7,8 @@ use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::error::SchemaError;
 use super::layout::{Layout, Role};
+use super::values::series_column;
+use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 
 /// Name of the column of maps that alone holds labels, if a schema has several.
@@ -23,6 +25,8 @@ pub(super) struct LabelColumns {
     pub(super) projection: Vec<usize>,
     /// Columns of labels. The last one that has a label wins.
     pub(super) labels: Vec<LabelColumn>,
+    /// Positions of series columns, and facts about them.
+    pub(super) values: Vec<(usize, ColumnFacts)>,
     /// Position of the column of times.
     pub(super) timestamp: Option<usize>,
     /// Positions of the columns of metadata of metrics.
@@ -65,22 +69,38 @@ pub(super) struct MetadataColumns {
 
 impl LabelColumns {
     /// Finds the columns of labels. `has_block_times` is true if the file states times as a labels file of
-    /// parquet-common does.
+    /// parquet-common does. Without `keeps_values`, series columns are ignored.
     ///
     /// # Errors
     ///
     /// There are none, or two have the same name.
-    pub(super) fn from_schema(schema: &Schema, has_block_times: bool) -> Result<Self, SchemaError> {
+    pub(super) fn from_schema(schema: &Schema, has_block_times: bool, keeps_values: bool) -> Result<Self, SchemaError> {
         let layout = Layout::of_schema(schema, has_block_times);
         let has_labels = schema.fields().iter().any(|field| field.name() == LABELS && is_group(field.data_type()));
-        let mut columns =
-            Self { projection: Vec::new(), labels: Vec::new(), timestamp: None, metadata: None, ignored: Vec::new() };
+        let keeps_values = keeps_values && layout == Layout::Plain;
+        let mut columns = Self {
+            projection: Vec::new(),
+            labels: Vec::new(),
+            values: Vec::new(),
+            timestamp: None,
+            metadata: None,
+            ignored: Vec::new(),
+        };
         let (mut unit, mut description) = (None, None);
         let mut names = HashSet::new();
         for (index, field) in schema.fields().iter().enumerate() {
             let (name, position) = (field.name(), columns.projection.len());
             let is_time = matches!(field.data_type(), DataType::Timestamp(..))
                 && (name == TIMESTAMP || layout == Layout::OpenTelemetry && name == "TimeUnix");
+            let values = if keeps_values && !is_time { series_column(field) } else { None };
+            if let Some(facts) = values {
+                if columns.values.iter().any(|(_, known)| known.name == facts.name) {
+                    return Err(SchemaError::DuplicateColumn { name: facts.name });
+                }
+                columns.values.push((position, facts));
+                columns.projection.push(index);
+                continue;
+            }
             let is_text = is_text(field.data_type()) || is_binary(field.data_type());
             if (is_text || is_time) && !names.insert(name) {
                 return Err(SchemaError::DuplicateColumn { name: name.clone() });
@@ -207,7 +227,7 @@ mod tests {
     }
 
     fn columns(fields: Vec<Field>) -> Result<LabelColumns, SchemaError> {
-        LabelColumns::from_schema(&Schema::new(fields), false)
+        LabelColumns::from_schema(&Schema::new(fields), false, true)
     }
 
     /// Columns of labels as text, the strongest last.
@@ -244,8 +264,8 @@ mod tests {
     #[test]
     fn the_only_map_needs_no_name_and_a_timestamp_must_be_one() {
         assert_eq!(labels(&columns(vec![map("tags")]).unwrap()), ["0 tags entries"]);
-        let columns = columns(vec![map("tags"), field("timestamp", DataType::Int64)]).unwrap();
-        assert_eq!(columns.ignored, ["timestamp (Int64)"]);
+        let columns = columns(vec![map("tags"), field("timestamp", DataType::Float64)]).unwrap();
+        assert_eq!(columns.ignored, ["timestamp (Float64)"]);
     }
 
     #[test]
@@ -298,11 +318,11 @@ mod tests {
         assert_eq!(columns(fields[5..].to_vec()), Err(SchemaError::ChunksOnly));
         // Without columns of chunks and without times in the footer, these are names of labels.
         let plain = Schema::new(fields[..3].to_vec());
-        let plain = |has_times| labels(&LabelColumns::from_schema(&plain, has_times).unwrap());
+        let plain = |has_times| labels(&LabelColumns::from_schema(&plain, has_times, true).unwrap());
         assert_eq!(plain(false), ["0 l___name__", "1 l_job binary", "2 l_l_x"]);
         assert_eq!(plain(true), ["0 __name__", "1 job binary", "2 l_x"]);
         let text = Schema::new(vec![field("l_a", DataType::Utf8), field("b", DataType::Utf8)]);
-        assert_eq!(labels(&LabelColumns::from_schema(&text, true).unwrap()), ["0 l_a", "1 b"]);
+        assert_eq!(labels(&LabelColumns::from_schema(&text, true, true).unwrap()), ["0 l_a", "1 b"]);
     }
 
     #[test]

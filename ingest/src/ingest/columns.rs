@@ -32,7 +32,8 @@ impl<B: BlockSink> Ingest<B> {
         let broken = |source| IngestError::ArrowFile { input: name.to_owned(), source };
         let max_len = self.options.max_record_len;
         let mut decoder = Decoder::new(Format::Arrow, max_len, false, self.assembler.needs())
-            .skipping(self.options.skip_broken_records);
+            .skipping(self.options.skip_broken_records)
+            .keeping_values(self.options.keep_columns);
         let mut copy = file.try_clone().map_err(|error| broken(ArrowFileError::Read(error)))?;
         let opened = ArrowFile::open(file, max_len)
             .and_then(|file| decoder.begin_arrow_file(&file).map(|()| file).map_err(ArrowFileError::from));
@@ -105,7 +106,8 @@ impl<B: BlockSink> Ingest<B> {
     /// Reads a Parquet file row group by row group.
     pub(super) fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
-        let opened = ParquetFile::open(file, self.options.max_record_len, self.options.skip_broken_records);
+        let (skips, keeps_values) = (self.options.skip_broken_records, self.options.keep_columns);
+        let opened = ParquetFile::open(file, self.options.max_record_len, skips, keeps_values);
         let mut parquet = match opened {
             // The labels are in the labels file beside it.
             Err(ParquetError::Schema(SchemaError::ChunksOnly)) => {

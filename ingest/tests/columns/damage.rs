@@ -1,10 +1,11 @@
 //! Damaged files give an error or a valid result: no panic, and no allocation of a claimed size.
 
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, TimestampMicrosecondArray, UInt8Array};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::IpcWriteOptions;
+use arrow_schema::{Field, FieldRef, Schema};
 use chronoxide_ingest::input::Format;
 use chronoxide_ingest::{IngestError, IngestOptions, columns};
 use chronoxide_testkit::random::Random;
@@ -74,6 +75,38 @@ fn flip_each_byte(content: &[u8], format: Format) -> (usize, usize) {
 fn small(shape: Shape) -> Vec<RecordBatch> {
     let rows = tables::rows(&mut Random::new(21), 12);
     rows.chunks(6).map(|rows| batch(&rows.to_vec(), shape)).collect()
+}
+
+/// Adds series columns to batches: integers of some widths, times and marked bytes.
+fn with_values(batches: &[RecordBatch]) -> Vec<RecordBatch> {
+    let add = |batch: &RecordBatch| {
+        let rows = batch.num_rows();
+        let numbers = |row: usize| (row % 3 > 0).then_some(row as i64 - 2);
+        let columns: [(&str, ArrayRef); 4] = [
+            ("i64", Arc::new((0..rows).map(numbers).collect::<Int64Array>())),
+            ("u8", Arc::new((0..rows).map(|row| Some(row as u8)).collect::<UInt8Array>())),
+            ("time", Arc::new((0..rows).map(numbers).collect::<TimestampMicrosecondArray>())),
+            ("bytes", Arc::new((0..rows).map(|row| Some(vec![row as u8; row])).collect::<BinaryArray>())),
+        ];
+        let mut fields: Vec<FieldRef> = batch.schema().fields().iter().cloned().collect();
+        let mut arrays = batch.columns().to_vec();
+        for (name, array) in columns {
+            let metadata = [("chronoxide.merge".to_owned(), "max".to_owned())].into();
+            fields.push(Arc::new(Field::new(name, array.data_type().clone(), true).with_metadata(metadata)));
+            arrays.push(array);
+        }
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
+    };
+    batches.iter().map(add).collect()
+}
+
+#[test]
+fn each_flipped_byte_of_series_columns_is_an_error_or_a_result() {
+    let batches = with_values(&small(Shape::Utf8View));
+    let arrow = tables::stream(&batches, IpcWriteOptions::default());
+    assert!(flip_each_byte(&arrow, Format::Arrow).0 > least_errors());
+    let parquet = tables::parquet(&batches, WriterProperties::default());
+    assert!(flip_each_byte(&parquet, Format::Parquet).0 > least_errors());
 }
 
 #[test]

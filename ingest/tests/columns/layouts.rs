@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::builder::{GenericListBuilder, MapBuilder, MapFieldNames, StringBuilder, StructBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, DictionaryArray, FixedSizeBinaryArray, Int8Array, LargeBinaryArray,
-    MapArray, OffsetSizeTrait, RecordBatch, StringArray, StructArray, TimestampNanosecondArray, UInt32Array,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, DictionaryArray, FixedSizeBinaryArray, Float64Array, Int8Array,
+    LargeBinaryArray, MapArray, OffsetSizeTrait, RecordBatch, StringArray, StructArray, TimestampNanosecondArray,
 };
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{DataType, Field, Fields};
@@ -321,14 +321,14 @@ fn a_value_that_is_not_utf8_costs_its_row_only() {
 fn rows_with_bad_values_are_numbered_within_their_record() {
     let values: Vec<String> = (0..5_000).map(|row| format!("value-of-row-{row}-")).collect();
     let cells: Vec<Option<&str>> = values.iter().map(|value| Some(value.as_str())).collect();
-    let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..5_000));
+    let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values((0..5_000).map(f64::from)));
     let table = table(vec![("n", numbers), ("pod", texts(&cells))]);
     let skipping = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
     let content = damaged(parquet(&table, &[]), b"value-of-row-4321-");
     let (found, report) = read_with(&content, skipping.clone()).unwrap();
     assert_eq!((found.len(), report.skipped.broken_rows), (4_999, 1));
     let expected = "table: row group 1: skipped row 4322: the value in column \"pod\" is not valid UTF-8";
-    assert_eq!(warnings(&report), [expected, "table: ignored columns that are not labels: n (UInt32)"]);
+    assert_eq!(warnings(&report), [expected, "table: ignored columns that are not labels: n (Float64)"]);
     // All rows are bad: they are counted, and the first are named.
     let content = damaged(arrow(&table)[0].clone(), b"value-of-row-");
     let (found, report) = read_with(&content, skipping).unwrap();

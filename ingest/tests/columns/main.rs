@@ -10,4 +10,5 @@ mod oracle;
 mod parquet;
 mod schema;
 mod tables;
+mod values;
 mod writers;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
@@ -44,12 +44,17 @@ pub(crate) struct ParquetFile {
 
 impl ParquetFile {
     /// Reads the footer of a file. The pages of a batch may take six times `max_page_len` bytes. With `skips_rows`, a
-    /// bad value costs its row and is not an error.
+    /// bad value costs its row and is not an error. Without `keeps_values`, series columns are ignored.
     ///
     /// # Errors
     ///
     /// The file cannot be read, is damaged, truncated or encrypted, or its columns are not labels.
-    pub(crate) fn open(file: File, max_page_len: usize, skips_rows: bool) -> Result<Self, ParquetError> {
+    pub(crate) fn open(
+        file: File,
+        max_page_len: usize,
+        skips_rows: bool,
+        keeps_values: bool,
+    ) -> Result<Self, ParquetError> {
         let (footer, len) = read_footer(&file, max_page_len)?;
         let max_batch_len = max_page_len as u64 * PAGES_PER_BATCH;
         check_footer(&footer, max_batch_len).map_err(ParquetError::Footer)?;
@@ -62,7 +67,7 @@ impl ParquetFile {
         .map_err(ParquetError::Footer)?;
         drop(footer);
         let times = block_times(metadata.file_metadata());
-        let columns = LabelColumns::from_schema(&schema, times.is_some())?;
+        let columns = LabelColumns::from_schema(&with_metadata(&schema, &metadata), times.is_some(), keeps_values)?;
         let (mask, levels) = catch(|| {
             let descriptor = unmarked(metadata.file_metadata().schema_descr()).map_err(data)?;
             let mask = ProjectionMask::roots(&descriptor, columns.projection.iter().copied());
@@ -135,6 +140,18 @@ impl ParquetFile {
             given => given.map(|()| true),
         }
     }
+}
+
+/// Adds the metadata of fields from the schema that Arrow writers embed, if it is sound. Nothing else of it is used.
+fn with_metadata(schema: &Schema, metadata: &ParquetMetaData) -> Schema {
+    let file = metadata.file_metadata();
+    let embedded = catch(|| parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata()).map_err(data));
+    let Ok(embedded) = embedded else { return schema.clone() };
+    let field = |field: &FieldRef| match embedded.field_with_name(field.name()) {
+        Ok(known) => Arc::new(Field::clone(field).with_metadata(known.metadata().clone())),
+        Err(_) => FieldRef::clone(field),
+    };
+    Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>())
 }
 
 /// Reads the footer and the length of a file.

@@ -1,0 +1,203 @@
+//! Series columns of tables: integers, timestamps and marked bytes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Cursor;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryArray, Int8Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt16Array,
+    UInt64Array,
+};
+use arrow_ipc::writer::IpcWriteOptions;
+use arrow_schema::{Field, Schema};
+use chronoxide_format::view::BlockView;
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Report};
+use chronoxide_testkit::random::Random;
+use parquet::file::properties::WriterProperties;
+
+use crate::tables;
+
+/// Type, way to merge and unit of each column, and its values as text by the label `job`.
+type Columns = BTreeMap<String, (String, BTreeMap<String, String>)>;
+
+fn jobs(jobs: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(jobs.to_vec()))
+}
+
+/// Makes a table of columns with metadata: name, way to merge and unit of series columns.
+fn table(columns: Vec<(&str, Option<[&str; 3]>, ArrayRef)>) -> RecordBatch {
+    let keys = ["chronoxide.column", "chronoxide.merge", "chronoxide.unit"];
+    let field = |(name, marks, array): &(&str, Option<[&str; 3]>, ArrayRef)| {
+        let marks = marks.iter().flat_map(|marks| keys.into_iter().zip(*marks));
+        let marks: HashMap<String, String> = marks.map(|(key, mark)| (key.to_owned(), mark.to_owned())).collect();
+        Field::new(*name, array.data_type().clone(), true).with_metadata(marks)
+    };
+    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(.., array)| array).collect()).unwrap()
+}
+
+fn contents(table: &RecordBatch) -> [Vec<u8>; 3] {
+    let tables = [table.clone()];
+    let options = IpcWriteOptions::default;
+    [
+        tables::stream(&tables, options()),
+        tables::file(&tables, options()),
+        tables::parquet(&tables, WriterProperties::default()),
+    ]
+}
+
+fn ingest(options: IngestOptions, inputs: &[(&str, &[u8])]) -> Result<(Report, Vec<Vec<u8>>), IngestError> {
+    let mut ingest = Ingest::new(options, Vec::new());
+    for (name, content) in inputs {
+        ingest.read(Source::new((*name).to_owned(), Cursor::new(content.to_vec()))?)?;
+    }
+    ingest.finish()
+}
+
+fn columns_of(block: &[u8]) -> Columns {
+    let view = BlockView::open(block).unwrap();
+    view.verify().unwrap();
+    let text = view.text().unwrap();
+    let job = |series: &chronoxide_format::view::Series<'_, '_>| {
+        text.labels(series).map(|label| label.unwrap()).find(|label| label.name == "job").unwrap().value.to_owned()
+    };
+    let columns = view.series_columns().map(|column| {
+        let column = column.unwrap();
+        let facts = format!("{} {} {}", column.value_type(), column.merge(), column.unit());
+        let values = view.series_iter().map(|series| series.unwrap()).filter_map(|series| {
+            let value = column.get(series.series_ref()).unwrap()?;
+            Some((job(&series), value.to_string()))
+        });
+        (column.name().to_owned(), (facts, values.collect()))
+    });
+    columns.collect()
+}
+
+fn column(facts: &str, values: &[(&str, &str)]) -> (String, BTreeMap<String, String>) {
+    (facts.to_owned(), values.iter().map(|(job, value)| ((*job).to_owned(), (*value).to_owned())).collect())
+}
+
+#[test]
+fn integers_times_and_marked_bytes_are_columns() {
+    let table = table(vec![
+        ("job", None, jobs(&["a", "b", "a"])),
+        ("series_ref", None, Arc::new(UInt64Array::from(vec![0, 1, 2]))),
+        ("small", None, Arc::new(Int8Array::from(vec![Some(-5), None, Some(i8::MIN)]))),
+        ("count", Some(["job", "sum", "10"]), Arc::new(UInt16Array::from(vec![10, 20, 30]))),
+        ("odd", Some(["odd", "max", "10"]), Arc::new(Int64Array::from(vec![i64::MIN, 7, 15]))),
+        (
+            "seen",
+            None,
+            Arc::new(TimestampMillisecondArray::from(vec![Some(1_000), Some(i64::MAX), None]).with_timezone("UTC")),
+        ),
+        ("raw", Some(["raw", "min", "1"]), Arc::new(BinaryArray::from(vec![&b"\x02"[..], b"", b"\x01\x02"]))),
+        ("text", None, Arc::new(BinaryArray::from(vec![&b"x"[..], b"x", b"x"]))),
+        ("chronoxide.last_time", None, Arc::new(Int64Array::from(vec![60, 120, 0]))),
+    ]);
+    let expected = Columns::from([
+        ("small".to_owned(), column("i64 newest 1", &[("a", "-128")])),
+        ("job".to_owned(), column("u64 sum 10", &[("a", "40"), ("b", "20")])),
+        ("odd".to_owned(), column("i64 max 1", &[("a", "15"), ("b", "7")])),
+        ("seen".to_owned(), column("i64 newest 1", &[("a", "1000000000")])),
+        ("raw".to_owned(), column("bytes min 1", &[("a", "0x0102"), ("b", "0x")])),
+        ("chronoxide.last_time".to_owned(), column("i64 max 1", &[("a", "60"), ("b", "120")])),
+    ]);
+    for content in contents(&table) {
+        let (report, blocks) = ingest(IngestOptions::default(), &[("table", &content)]).unwrap();
+        assert_eq!(columns_of(&blocks[0]), expected);
+        assert_eq!((report.series, report.warnings.len()), (2, 0), "{:?}", report.warnings);
+        let none = IngestOptions { keep_columns: false, ..IngestOptions::default() };
+        let (report, blocks) = ingest(none, &[("table", &content)]).unwrap();
+        assert_eq!((columns_of(&blocks[0]), report.warnings.len()), (Columns::new(), 1));
+    }
+}
+
+#[test]
+fn columns_that_differ_name_both_inputs() {
+    let one = |marks, array: ArrayRef| contents(&table(vec![("job", None, jobs(&["a"])), ("x", marks, array)]));
+    let signed = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+    let others = [one(None, Arc::new(UInt64Array::from(vec![1]))), one(Some(["x", "sum", "1"]), signed())];
+    for first in one(None, signed()) {
+        for (all, ways) in others.iter().zip(["u64 newest", "i64 sum"]) {
+            for second in all {
+                let error = ingest(IngestOptions::default(), &[("one", &first), ("two", second)]).unwrap_err();
+                let message = tables::whole(&error);
+                let expected =
+                    format!("the column \"x\" has type and way to merge i64 newest in one, and {ways} in two");
+                assert!(message.contains(&expected), "{message}");
+            }
+        }
+    }
+    // Units may differ.
+    let coarse = &one(Some(["x", "newest", "4"]), Arc::new(Int64Array::from(vec![8])))[0];
+    let fine = &one(Some(["x", "newest", "6"]), Arc::new(Int64Array::from(vec![12])))[0];
+    let (_, blocks) = ingest(IngestOptions::default(), &[("one", coarse), ("two", fine)]).unwrap();
+    assert_eq!(columns_of(&blocks[0])["x"], column("i64 newest 2", &[("a", "12")]));
+    let same = [1, 2].map(|number| one(Some(["x", "same", "1"]), Arc::new(Int64Array::from(vec![number])))[0].clone());
+    let error = ingest(IngestOptions::default(), &[("one", &same[0]), ("two", &same[1])]).unwrap_err();
+    assert!(tables::whole(&error).contains("column \"x\": two values of a series cannot be merged as same"));
+}
+
+/// Windows and cuts for memory share the values of random rows among blocks. Their sums are those of a plain model.
+#[test]
+fn windows_and_a_memory_limit_share_the_values_among_blocks() {
+    for seed in 0..4 {
+        let mut random = Random::new(seed);
+        let (mut names, mut times, mut counts, mut model) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        for _ in 0..20_000 {
+            let (job, time, count) =
+                (format!("job {}", random.below(9_000)), random.below(50_000) as i64, random.below(1_000));
+            *model.entry((time.div_euclid(10_000), job.clone())).or_insert(0) += count;
+            names.push(job);
+            times.push(time);
+            counts.push(count as u64);
+        }
+        let table = table(vec![
+            ("job", None, jobs(&names.iter().map(String::as_str).collect::<Vec<_>>())),
+            ("timestamp", None, Arc::new(TimestampMillisecondArray::from(times))),
+            ("count", Some(["count", "sum", "1"]), Arc::new(UInt64Array::from(counts))),
+        ]);
+        let content = tables::parquet(&[table], WriterProperties::default());
+        let mut block_counts = Vec::new();
+        for max_memory in [None, Some(1 << 20)] {
+            let assemble = AssembleOptions {
+                window: NonZeroU64::new(10_000_000_000),
+                max_memory,
+                time_step: NonZeroU64::new(1_000_000).filter(|_| seed % 2 == 0),
+                ..AssembleOptions::default()
+            };
+            let (_, blocks) =
+                ingest(IngestOptions { assemble, ..IngestOptions::default() }, &[("table", &content)]).unwrap();
+            let mut sums = BTreeMap::new();
+            for block in &blocks {
+                let start = BlockView::open(block).unwrap().meta().unwrap().window().unwrap().start / 10_000_000_000;
+                for (job, count) in &columns_of(block)["count"].1 {
+                    *sums.entry((start, job.clone())).or_insert(0) += count.parse::<usize>().unwrap();
+                }
+            }
+            assert_eq!(sums, model, "seed {seed}, {max_memory:?}");
+            block_counts.push(blocks.len());
+        }
+        assert!(block_counts[0] == 5 && block_counts[1] > 5, "{block_counts:?}");
+    }
+}
+
+/// With times of rows, the columns of times have both.
+#[test]
+fn times_of_rows_and_columns_of_times_are_combined() {
+    let table = table(vec![
+        ("job", None, jobs(&["a", "b"])),
+        ("timestamp", None, Arc::new(TimestampMillisecondArray::from(vec![Some(100_000), None]))),
+        ("chronoxide.first_time", Some(["chronoxide.first_time", "min", "6"]), Arc::new(Int64Array::from(vec![6, 12]))),
+    ]);
+    let assemble = AssembleOptions { time_step: NonZeroU64::new(4), ..AssembleOptions::default() };
+    let options = IngestOptions { assemble, ..IngestOptions::default() };
+    for content in contents(&table) {
+        let (_, blocks) = ingest(options.clone(), &[("table", &content)]).unwrap();
+        let found = columns_of(&blocks[0]);
+        assert_eq!(found["chronoxide.first_time"], column("i64 min 2", &[("a", "6"), ("b", "12")]));
+        assert_eq!(found["chronoxide.last_time"], column("i64 max 4", &[("a", "100000000000")]));
+    }
+}
