@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, UInt64Array};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::view::{BlockView, SeriesColumn};

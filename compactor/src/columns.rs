@@ -77,7 +77,7 @@ impl<'a> MergedColumns<'a> {
                 if (known.value_type, known.merge) != (value_type, merge) {
                     return Err(CompactError::ColumnsDiffer { input, other: known.first, name: name.to_owned() });
                 }
-                known.unit = merge.combined_unit(greatest_common_divisor(known.unit, column.unit()));
+                known.unit = merge.common_unit(known.unit, column.unit());
                 known.of_inputs[input] = Some(column);
             }
         }
@@ -239,13 +239,6 @@ impl From<chronoxide_format::Error> for InColumn {
     fn from(error: chronoxide_format::Error) -> Self {
         Self::Input(error)
     }
-}
-
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Returns the memory for merging the columns of the inputs; 0 if there are none. `is_changing` says that series of

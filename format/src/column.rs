@@ -139,6 +139,16 @@ impl ColumnMerge {
         }
     }
 
+    /// Returns the unit of values that are combined from multiples of two units.
+    #[must_use]
+    pub const fn common_unit(self, unit: u64, other: u64) -> u64 {
+        let (mut divisor, mut rest) = (unit, other);
+        while let Some(left) = divisor.checked_rem(rest) {
+            (divisor, rest) = (rest, left);
+        }
+        self.combined_unit(divisor)
+    }
+
     /// Combines two values of one type; `newer` is that of the newer block. Returns `None` for different values that
     /// must be the same, and for a sum that the type does not hold.
     #[must_use]

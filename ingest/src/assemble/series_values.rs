@@ -64,7 +64,7 @@ impl InputColumns {
                 second: (input.to_owned(), shown(facts)),
             });
         }
-        known.facts.unit = gcd(known.facts.unit, facts.unit);
+        known.facts.unit = facts.merge.common_unit(known.facts.unit, facts.unit);
         Ok(number)
     }
 
@@ -77,7 +77,7 @@ impl InputColumns {
             Value::Bytes(_) => return,
         };
         if !magnitude.is_multiple_of(column.facts.unit) {
-            column.facts.unit = gcd(column.facts.unit, magnitude);
+            column.facts.unit = column.facts.merge.common_unit(column.facts.unit, magnitude);
         }
     }
 
@@ -206,7 +206,7 @@ impl WindowValues {
                 continue;
             }
             let known = all.iter().position(|column| column.name() == facts.name);
-            let unit = known.and(step).map_or(facts.unit, |step| gcd(facts.unit, step.get()));
+            let unit = known.and(step).map_or(facts.unit, |step| facts.merge.common_unit(facts.unit, step.get()));
             let writer = ColumnWriter::with_unit(&facts.name, facts.value_type, facts.merge, unit)?;
             let mut column = SeriesValues::new(writer);
             for (first, page) in (0..).step_by(PAGE_LEN).zip(pages) {
@@ -226,12 +226,4 @@ impl WindowValues {
         }
         Ok(all)
     }
-}
-
-/// Returns the greatest common divisor.
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
