@@ -254,8 +254,11 @@ fn a_time_range_selects_series_by_their_first_and_last_time() {
     assert_exit(&run(&turned), 2, "--min-time must be before --max-time");
 }
 
-/// Returns the labels of each series with its values of all columns, and the facts of these.
-fn content(block: &[u8]) -> (Vec<(String, String, String, String)>, Vec<(Vec<(String, String)>, Vec<Cell>)>) {
+/// Labels of a series, and its values of all columns.
+type Row = (Vec<(String, String)>, Vec<Cell>);
+
+/// Returns name, type, way to merge and unit of each column, and all series.
+fn content(block: &[u8]) -> (Vec<[String; 4]>, Vec<Row>) {
     let (view, columns) = (BlockView::open(block).unwrap(), columns_of_block(block));
     view.verify().unwrap();
     let text = view.text().unwrap();
@@ -270,7 +273,7 @@ fn content(block: &[u8]) -> (Vec<(String, String, String, String)>, Vec<(Vec<(St
         })
         .collect();
     series.sort();
-    let facts = columns.into_iter().map(|(name, (value_type, merge, unit, _))| (name, value_type, merge, unit));
+    let facts = columns.into_iter().map(|(name, (value_type, merge, unit, _))| [name, value_type, merge, unit]);
     (facts.collect(), series)
 }
 
@@ -304,7 +307,7 @@ fn an_exported_block_comes_back_with_its_columns() {
         let kept = |cells: &[Cell]| {
             cells.iter().zip(&valued).filter(|(_, kept)| **kept).map(|(cell, _)| cell.clone()).collect()
         };
-        let series: Vec<(_, Vec<Cell>)> = series.iter().map(|(labels, cells)| (labels.clone(), kept(cells))).collect();
+        let series: Vec<Row> = series.iter().map(|(labels, cells)| (labels.clone(), kept(cells))).collect();
         let mut keep = valued.iter();
         facts.retain(|_| *keep.next().unwrap());
         assert_eq!(facts.len(), column_count);

@@ -15,8 +15,8 @@ use super::texts::Texts;
 use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 
-/// Returns the series column of a field: one of integers, timestamps, or bytes whose metadata has a way to merge. Returns
-/// `None` for other fields. Metadata that is not allowed counts as missing.
+/// Returns the series column of a field of integers, of timestamps, or of bytes whose metadata has a way to merge.
+/// Returns `None` for other fields. Metadata that is not allowed counts as missing.
 pub(super) fn series_column(field: &Field) -> Option<ColumnFacts> {
     let metadata = field.metadata();
     let merge = metadata.get(field_key::MERGE).and_then(|name| ColumnMerge::from_name(name));

@@ -81,7 +81,7 @@ fn small(shape: Shape) -> Vec<RecordBatch> {
 fn with_values(batches: &[RecordBatch]) -> Vec<RecordBatch> {
     let add = |batch: &RecordBatch| {
         let rows = batch.num_rows();
-        let numbers = |row: usize| (row % 3 > 0).then_some(row as i64 - 2);
+        let numbers = |row: usize| (!row.is_multiple_of(3)).then_some(row as i64 - 2);
         let columns: [(&str, ArrayRef); 4] = [
             ("i64", Arc::new((0..rows).map(numbers).collect::<Int64Array>())),
             ("u8", Arc::new((0..rows).map(|row| Some(row as u8)).collect::<UInt8Array>())),
