@@ -18,8 +18,8 @@ const SERIES_AT_ONCE: u64 = 1 << 20;
 /// Number of targets that are known before values are combined: enough that a thread is worth its start.
 const TARGETS_AT_ONCE: usize = 1 << 15;
 
-/// Memory per series of keysets that are in memory, and column: a value of 16 bytes, in a vector that grew.
-const VALUE_AT_ONCE: u64 = 20;
+/// Memory per series of keysets that are in memory, and column: a number, or a reference to a text, in grown vectors.
+const VALUE_AT_ONCE: u64 = 32;
 /// Memory per series of the inputs and column: what a packed value can take more than in its input.
 const VALUE: u64 = 2;
 /// Memory per byte of a column of the inputs: packed, in vectors that grow, and in the section.

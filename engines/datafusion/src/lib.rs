@@ -32,8 +32,8 @@
 //! | one per label | `Utf8View` (or [`Strings::Dictionary`]) | value of the label, null if the series does not have it |
 //!
 //! A series that several blocks of a folder have is a row for each of them. If a label is named like another column, it
-//! keeps its name, and the other column gets a leading underscore. Names with dots or capital letters need double quotes
-//! in SQL: `"k8s.namespace.name"`.
+//! keeps its name, and the other column gets a leading underscore. Names with dots or capital letters need double
+//! quotes in SQL: `"k8s.namespace.name"`.
 //!
 //! # Absent labels
 //!
@@ -53,11 +53,11 @@
 //!
 //! A condition on a single label is evaluated on the distinct values of the label, and only series with an accepted
 //! value are read: comparisons, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `~*`, `IS NULL`, `IS DISTINCT FROM`, casts to
-//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `block`, `series_ref`, and numbers and
-//! times of series with constants: `first_time < '2025-11-11T10:00:00Z' AND last_time >= '2025-11-11T09:00:00Z'` are the
-//! series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads
-//! no series at all. Other conditions, such as those on two labels or with functions, are left to DataFusion. `EXPLAIN`
-//! shows the conditions and how many series they leave.
+//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `block`, `series_ref`, and numbers
+//! and times of series with constants: `first_time < '2025-11-11T10:00:00Z' AND last_time >= '2025-11-11T09:00:00Z'`
+//! are the series of an hour. The result is exact: DataFusion does not filter again, and `count(*)` of such a query
+//! reads no series at all. Other conditions, such as those on two labels or with functions, are left to DataFusion.
+//! `EXPLAIN` shows the conditions and how many series they leave.
 //!
 //! | module | content |
 //! |---|---|

@@ -220,7 +220,7 @@ BASE = 1_700_000_000
 
 @pytest.fixture(scope="module")
 def times(tmp_path_factory):
-    """A folder of two blocks, of which the first has times, and the times of its pods: pod-n has n + 1 points."""
+    """A folder of two blocks, the first with times, and the times of its pods: pod-n has n + 1 points."""
     folder = tmp_path_factory.mktemp("times")
     lines, known = [], {}
     for pod in range(40):

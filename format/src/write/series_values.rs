@@ -198,7 +198,8 @@ fn place<'v>(numbers: &'v mut Vec<u64>, known: &'v mut Vec<bool>, series: u32) -
     Some(Number { number: numbers.get_mut(at)?, is_known: known.get_mut(at)? })
 }
 
-/// Combines the bytes of a series with those that are there. Returns false, and changes nothing, if that cannot be done.
+/// Combines the bytes of a series with those that are there. Returns false, and changes nothing, if that cannot be
+/// done.
 fn combine_bytes(all: &mut Vec<Option<Box<[u8]>>>, series: u32, newer: &[u8], merge: ColumnMerge) -> bool {
     let at = index(series);
     if all.len() <= at {

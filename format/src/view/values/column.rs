@@ -252,8 +252,8 @@ impl<'a> SeriesColumn<'a> {
 }
 
 impl SeriesColumn<'_> {
-    /// Calls `each` with the numbers of series in units, in the order of refs: with those of up to 256 series at a time,
-    /// series out of range left out.
+    /// Calls `each` with the numbers of series in units, in the order of refs: with those of up to 256 series at a
+    /// time, series out of range left out.
     ///
     /// # Errors
     /// As [`SeriesColumn::read`].
