@@ -21,14 +21,18 @@ use proptest::prelude::*;
 use crate::support::{pods, random_options, series};
 
 /// Columns that inputs have, with their types and ways to merge.
-const COLUMNS: [(&str, ValueType, ColumnMerge); 7] = [
+const COLUMNS: [(&str, ValueType, ColumnMerge); 11] = [
     ("drop", ValueType::U64, ColumnMerge::Drop),
     ("max", ValueType::Bytes, ColumnMerge::Max),
+    ("max signed", ValueType::I64, ColumnMerge::Max),
     ("min", ValueType::I64, ColumnMerge::Min),
+    ("min unsigned", ValueType::U64, ColumnMerge::Min),
     ("newest", ValueType::Bytes, ColumnMerge::Newest),
+    ("newest number", ValueType::I64, ColumnMerge::Newest),
     ("or", ValueType::U64, ColumnMerge::Or),
     ("same", ValueType::U64, ColumnMerge::Same),
     ("sum", ValueType::I64, ColumnMerge::Sum),
+    ("sum unsigned", ValueType::U64, ColumnMerge::Sum),
 ];
 
 /// Values by labels and column.
@@ -56,7 +60,9 @@ fn input(labelsets: &BTreeSet<Labelset>, after: &dyn Fn(&Labelset) -> Option<Lab
             continue;
         }
         let unit = match merge {
-            ColumnMerge::Min | ColumnMerge::Sum => [1, 4, 6][random.below(3)],
+            ColumnMerge::Min | ColumnMerge::Max | ColumnMerge::Sum if value_type != ValueType::Bytes => {
+                [1, 4, 6][random.below(3)]
+            }
             // Their bits together are no multiples.
             ColumnMerge::Or => [1, 3, 4, 12][random.below(4)],
             _ => 1,
@@ -191,6 +197,59 @@ proptest! {
             prop_assert_eq!(found.remove(key).is_some(), model.remove(key).is_some());
         }
         prop_assert_eq!(found, model);
+    }
+}
+
+/// A keyset has more series than are followed at a time, and another one begins within a group of 256 values.
+#[test]
+fn values_of_a_large_keyset_are_combined() {
+    let mut labelsets = pods(0..1_800, 0..20);
+    labelsets.extend((0..300).map(|job| Labelset::from([("job".to_owned(), format!("job-{job}"))])));
+    let others: BTreeSet<Labelset> = labelsets.iter().skip(1_000).cloned().collect();
+    let value = |labels: &Labelset, factor: u64| {
+        let text: String = labels.values().flat_map(|value| value.chars()).collect();
+        text.bytes().fold(factor, |hash, byte| (hash * 31 + u64::from(byte)) % 1_000_003)
+    };
+    let block = |labelsets: &BTreeSet<Labelset>, factor| {
+        let plain = build(labelsets, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("sound");
+        let by_ref: Vec<u64> = series(&plain).iter().map(|labels| value(labels, factor)).collect();
+        let values: Vec<Option<Value<'_>>> = by_ref.iter().map(|&value| Some(Value::U64(value))).collect();
+        let columns = vec![column("x", (ValueType::U64, ColumnMerge::Sum, 1), &values)];
+        build(labelsets, &Plan::default(), RowForm::BitPacked, &BlockMeta { columns, ..BlockMeta::default() })
+            .expect("sound")
+    };
+    let blocks = [block(&labelsets, 1), block(&others, 2)];
+    let views = blocks.each_ref().map(|block| BlockView::open(block).expect("sound"));
+    let merged = Compaction::new(&views, &CompactOptions::default()).merge_to_memory().expect("sums are small").block;
+    let by_ref = series(&merged);
+    assert_eq!(by_ref.len(), labelsets.len());
+    let expected =
+        by_ref.iter().map(|labels| Some(value(labels, 1) + if others.contains(labels) { value(labels, 2) } else { 0 }));
+    assert!(values_of_x(&merged).into_iter().eq(expected), "sums differ");
+}
+
+/// A sum that fits only as a number of units is refused, and so is a signed one.
+#[test]
+fn sums_must_fit_with_their_unit() {
+    let labelsets = pods(0..1, 0..1);
+    let block = |value_type, unit, value: Value<'_>| {
+        let columns = vec![column("x", (value_type, ColumnMerge::Sum, unit), &[Some(value)])];
+        build(&labelsets, &Plan::default(), RowForm::BitPacked, &BlockMeta { columns, ..BlockMeta::default() })
+            .expect("sound")
+    };
+    let most = i64::MAX / 4 * 4;
+    for (value_type, first, fits, exceeds) in [
+        (ValueType::U64, Value::U64(u64::MAX - 7), Value::U64(4), Value::U64(8)),
+        (ValueType::I64, Value::I64(most - 4), Value::I64(4), Value::I64(8)),
+        (ValueType::I64, Value::I64(i64::MIN + 4), Value::I64(-4), Value::I64(-8)),
+    ] {
+        for (other, is_held) in [(fits, true), (exceeds, false)] {
+            let blocks = [block(value_type, 4, first), block(value_type, 4, other)];
+            let views = blocks.each_ref().map(|block| BlockView::open(block).expect("sound"));
+            let merged = Compaction::new(&views, &CompactOptions::default()).merge_to_memory();
+            let is_refused = matches!(merged, Err(CompactError::Column { .. }));
+            assert_eq!((merged.is_ok(), is_refused), (is_held, !is_held), "{first} and {other}");
+        }
     }
 }
 
