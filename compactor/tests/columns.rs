@@ -228,6 +228,37 @@ fn values_of_a_large_keyset_are_combined() {
     assert!(values_of_x(&merged).into_iter().eq(expected), "sums differ");
 }
 
+/// Blocks are ordered by the ends of their times, then by their ids, whatever their order among the inputs.
+#[test]
+fn the_newest_value_is_that_of_the_newest_block() {
+    let labelsets = pods(0..1, 0..1);
+    let block = |value: Value<'_>, end: Option<i64>| {
+        let merge = ColumnMerge::Newest;
+        let columns = vec![column("x", (value.value_type(), merge, 1), &[Some(value)])];
+        // A block that begins later can end earlier.
+        let time = end.map(|end| TimeRange { start: -end, end });
+        build(&labelsets, &Plan::default(), RowForm::BitPacked, &BlockMeta { columns, time, ..BlockMeta::default() })
+            .expect("sound")
+    };
+    for values in [[Value::U64(9), Value::U64(7), Value::U64(8)], [b"z", b"x", b"y"].map(|text| Value::Bytes(text))] {
+        for ends in [[None, Some(1), Some(2)], [Some(2), Some(1), Some(3)], [Some(1), Some(2), Some(2)]] {
+            let mut blocks: Vec<(Option<i64>, Vec<u8>, Value<'_>)> =
+                ends.iter().zip(values).map(|(&end, value)| (end, block(value, end), value)).collect();
+            let id = |bytes: &[u8]| BlockView::open(bytes).expect("sound").block_id();
+            let newest = blocks.iter().max_by_key(|(end, bytes, _)| (*end, id(bytes))).expect("three").2;
+            for _ in 0..3 {
+                blocks.rotate_left(1);
+                let views: Vec<_> = blocks.iter().map(|(_, bytes, _)| BlockView::open(bytes).expect("sound")).collect();
+                let merged =
+                    Compaction::new(&views, &CompactOptions::default()).merge_to_memory().expect("sound").block;
+                let view = BlockView::open(&merged).expect("sound");
+                let column = view.series_column("x").expect("sound").expect("it is there");
+                assert_eq!(column.get(SeriesRef(0)), Ok(Some(newest)), "{ends:?}");
+            }
+        }
+    }
+}
+
 /// A sum that fits only as a number of units is refused, and so is a signed one.
 #[test]
 fn sums_must_fit_with_their_unit() {
