@@ -6,14 +6,12 @@ use arrow_array::builder::{MapBuilder, StringBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, TimestampSecondArray,
 };
-use arrow_ipc::writer::IpcWriteOptions;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
-use parquet::file::properties::WriterProperties;
 
 use crate::canonical::Labels;
-use crate::tables::{self, read, whole};
+use crate::tables::{contents, read, whole};
 
 fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
@@ -21,17 +19,6 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 
 fn texts(cells: &[Option<&str>]) -> ArrayRef {
     Arc::new(StringArray::from(cells.to_vec()))
-}
-
-/// The table as a stream, a file and a Parquet file.
-fn contents(table: &RecordBatch) -> [Vec<u8>; 3] {
-    let tables = [table.clone()];
-    let options = IpcWriteOptions::default;
-    [
-        tables::stream(&tables, options()),
-        tables::file(&tables, options()),
-        tables::parquet(&tables, WriterProperties::default()),
-    ]
 }
 
 fn labels<const N: usize>(labels: [(&str, &str); N]) -> Labels {

@@ -195,3 +195,10 @@ pub fn whole(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+/// A table as a stream, a file and a Parquet file.
+pub fn contents(table: &RecordBatch) -> [Vec<u8>; 3] {
+    let tables = [table.clone()];
+    let options = IpcWriteOptions::default;
+    [stream(&tables, options()), file(&tables, options()), parquet(&tables, WriterProperties::default())]
+}

@@ -9,7 +9,6 @@ use arrow_array::{
     ArrayRef, BinaryArray, Int8Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt16Array,
     UInt64Array,
 };
-use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{Field, Schema};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
@@ -17,7 +16,7 @@ use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Rep
 use chronoxide_testkit::random::Random;
 use parquet::file::properties::WriterProperties;
 
-use crate::tables;
+use crate::tables::{self, contents};
 
 /// Type, way to merge and unit of each column, and its values as text by the label `job`.
 type Columns = BTreeMap<String, (String, BTreeMap<String, String>)>;
@@ -36,16 +35,6 @@ fn table(columns: Vec<(&str, Option<[&str; 3]>, ArrayRef)>) -> RecordBatch {
     };
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
     RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(.., array)| array).collect()).unwrap()
-}
-
-fn contents(table: &RecordBatch) -> [Vec<u8>; 3] {
-    let tables = [table.clone()];
-    let options = IpcWriteOptions::default;
-    [
-        tables::stream(&tables, options()),
-        tables::file(&tables, options()),
-        tables::parquet(&tables, WriterProperties::default()),
-    ]
 }
 
 fn ingest(options: IngestOptions, inputs: &[(&str, &[u8])]) -> Result<(Report, Vec<Vec<u8>>), IngestError> {
