@@ -8,9 +8,6 @@ use super::claims::{Claims, Node};
 use super::judge::standings;
 use super::{Lineage, Reason, Standing};
 
-/// Attempts to find an order. Each keeps more blocks than the one before; real folders need one.
-const MAX_ATTEMPTS: usize = 3;
-
 /// Result of [`deletion_order`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -25,37 +22,15 @@ pub struct DeletionOrder {
 /// Orders the deletion of hidden blocks of a folder. All copies of a block are deleted.
 ///
 /// The order is that of ids, the oldest first, with one exception: a block that a job hides is deleted before the
-/// outputs of this job. Lineage is a claim: prove first that others hold the series of the blocks.
+/// outputs of this job. What an output of an unfinished job is compared with stays while it is there: parents, and the
+/// blocks that replaced them. Lineage is a claim: prove first that others hold the series of the blocks.
 #[must_use]
 pub fn deletion_order(blocks: &[&Lineage], delete: &BTreeSet<BlockId>) -> DeletionOrder {
-    let present: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
-    let before = live(blocks.iter().copied());
-    let mut allowed = delete.clone();
-    for _ in 0..MAX_ATTEMPTS {
-        let order = Deletion::new(blocks, &allowed).run();
-        let gone: BTreeSet<usize> = order.iter().copied().collect();
-        let left = (0..).zip(blocks).filter(|(place, _)| !gone.contains(place)).map(|(_, block)| *block);
-        let after = live(left.clone());
-        if after == before {
-            let left: BTreeSet<BlockId> = left.map(|block| block.id).collect();
-            let needed = delete.intersection(&left).copied().collect();
-            return DeletionOrder { order, needed };
-        }
-        // The blocks that replace the parents of an unfinished output can have fewer series than the output has. Its
-        // parents stay then.
-        let revived = left.filter(|block| after.contains(&block.id) && !before.contains(&block.id));
-        for parent in revived.flat_map(|block| &block.parents) {
-            allowed.remove(parent);
-        }
-    }
-    DeletionOrder { order: Vec::new(), needed: delete.intersection(&present).copied().collect() }
-}
-
-fn live<'a>(blocks: impl Iterator<Item = &'a Lineage> + Clone) -> BTreeSet<BlockId> {
-    let claims = Claims::new(blocks.clone());
-    let (standings, _) = standings(&claims);
-    let is_live = |id: &BlockId| claims.node(id).is_some_and(|node| standings[node] == Standing::Live);
-    blocks.map(|block| block.id).filter(is_live).collect()
+    let order = Deletion::new(blocks, delete).run();
+    let gone: BTreeSet<usize> = order.iter().copied().collect();
+    let left = (0..).zip(blocks).filter(|(place, _)| !gone.contains(place)).map(|(_, block)| block.id);
+    let needed: BTreeSet<BlockId> = left.filter(|id| delete.contains(id)).collect();
+    DeletionOrder { order, needed: needed.into_iter().collect() }
 }
 
 fn is_merged(standing: Standing) -> bool {
@@ -75,16 +50,15 @@ struct Deletion<'a> {
     hiding: Vec<bool>,
     /// Number of these jobs that hide each node.
     hiders: Vec<usize>,
-    /// Number of hidden outputs of unfinished jobs that name each node as a parent.
+    /// Number of outputs of unfinished jobs that name each node as a parent, and that are hidden or live by the number
+    /// of series of their parents. While they are there, the parents stay, and so does what replaces them.
     children: Vec<usize>,
     /// Live outputs of jobs that name each node as a parent.
     live_children: Vec<Vec<Node>>,
-    /// Parents that have to stay, since they are there to contradict an output with more series than they have.
-    witnesses: Vec<bool>,
-    /// Outputs of unfinished jobs that wait until they have no children.
+    /// Blocks that wait until they have no children.
     childless_later: BTreeSet<Node>,
-    /// Number of nodes that only this job hides, and that are there or have children. The outputs of the job wait until
-    /// it is 0.
+    /// Number of nodes that each job hides and that have children, or are there and hidden by no other job. The outputs
+    /// of the job wait until it is 0.
     dependants: Vec<usize>,
     /// Outputs of each job that wait.
     waiting: Vec<Vec<Node>>,
@@ -108,8 +82,7 @@ impl<'a> Deletion<'a> {
         for (job, _) in claims.jobs().iter().zip(&hiding).filter(|(_, is_hiding)| **is_hiding) {
             job.hides().for_each(|node| hiders[node] += 1);
         }
-        let (mut children, mut witnesses) = (vec![0; claims.len()], vec![false; claims.len()]);
-        let mut live_children = vec![Vec::new(); claims.len()];
+        let (mut children, mut live_children) = (vec![0; claims.len()], vec![Vec::new(); claims.len()]);
         for (node, standing) in standings.iter().enumerate() {
             let Some(block) = claims.block(node) else { continue };
             if *standing == Standing::Live && !block.is_read_only {
@@ -117,14 +90,13 @@ impl<'a> Deletion<'a> {
             }
             let is_complete = claims.job_of(node).is_none_or(|job| claims.jobs()[job].is_complete());
             let is_there = |parent: Node| claims.block(parent).is_some() || hiders[parent] > 0;
-            match standing {
-                Standing::Hidden(Reason::Unfinished { .. }) => {
-                    claims.parents(block).for_each(|parent| children[parent] += 1);
-                }
-                Standing::Live if !is_complete && claims.parents(block).all(is_there) => {
-                    claims.parents(block).for_each(|parent| witnesses[parent] = true);
-                }
-                _ => {}
+            let is_child = match standing {
+                Standing::Hidden(Reason::Unfinished { .. }) => true,
+                Standing::Live => !block.is_read_only && !is_complete && claims.parents(block).all(is_there),
+                Standing::Hidden(_) => false,
+            };
+            if is_child {
+                claims.parents(block).for_each(|parent| children[parent] += 1);
             }
         }
         let (dependants, waiting) = (vec![0; claims.jobs().len()], vec![Vec::new(); claims.jobs().len()]);
@@ -138,13 +110,12 @@ impl<'a> Deletion<'a> {
             hiders,
             children,
             live_children,
-            witnesses,
             childless_later,
             dependants,
             waiting,
         };
         for node in 0..this.claims.len() {
-            if let Some(job) = this.only_hider(node).filter(|_| this.matters(node)) {
+            for job in this.needed_hiders(node) {
                 this.dependants[job] += 1;
             }
         }
@@ -168,11 +139,11 @@ impl<'a> Deletion<'a> {
     /// Deletes a block if the same others are live afterwards. If it must wait for others, it becomes ready after them.
     fn delete(&mut self, node: Node) -> bool {
         let Some(block) = self.claims.block(node) else { return false };
-        if self.standings[node] == Standing::Live || self.witnesses[node] {
+        if self.standings[node] == Standing::Live {
             return false;
         }
-        // Without it, its children would have a parent that is neither there nor merged.
-        if self.hiders[node] == 0 && self.children[node] > 0 {
+        // Without it, its children would have a parent that is not there, or is replaced by blocks with other series.
+        if self.children[node] > 0 {
             self.childless_later.insert(node);
             return false;
         }
@@ -185,10 +156,12 @@ impl<'a> Deletion<'a> {
         let is_live = |other: Node| {
             other != node && self.claims.block(other).is_some() && self.standings[other] == Standing::Live
         };
-        // Nor must they make a parent count as there, whose output is live because it was not.
+        // Nor must they replace the parents of others: a parent counts as there then, and by other blocks.
         let is_unfinished =
             |child: &Node| self.claims.job_of(*child).is_some_and(|job| !self.claims.jobs()[job].is_complete());
-        let would_hide = |other: Node| is_live(other) || self.live_children[other].iter().any(is_unfinished);
+        let would_hide = |other: Node| {
+            is_live(other) || self.children[other] > 0 || self.live_children[other].iter().any(is_unfinished)
+        };
         if believed.iter().any(|job| self.claims.jobs()[*job].hides().any(would_hide)) {
             return false;
         }
@@ -218,8 +191,8 @@ impl<'a> Deletion<'a> {
     /// Brings the counts up to date after a block was removed, one change after the other: each relies on counts that
     /// belong together.
     fn count_removed(&mut self, node: Node, block: &Lineage, believed: &[usize]) {
-        if !self.matters(node) {
-            self.release(node);
+        if let Some(job) = self.only_hider(node) {
+            self.depend_less(job);
         }
         if let Some(number) = self.claims.job_of(node).filter(|number| self.hiding[*number]) {
             self.stop_hiding(number);
@@ -227,17 +200,28 @@ impl<'a> Deletion<'a> {
         if !is_merged(self.standings[node]) {
             let parents: Vec<Node> = self.claims.parents(block).collect();
             for parent in parents {
-                self.children[parent] -= 1;
-                if self.children[parent] == 0 && self.childless_later.remove(&parent) {
-                    self.make_ready(parent);
-                }
-                if !self.matters(parent) {
-                    self.release(parent);
-                }
+                self.remove_child(parent);
             }
         }
         for number in believed {
             self.start_hiding(*number);
+        }
+    }
+
+    /// Takes a child from a parent. What waits for the last one goes on.
+    fn remove_child(&mut self, parent: Node) {
+        if self.children[parent] > 1 {
+            self.children[parent] -= 1;
+            return;
+        }
+        let needed_before = self.needed_hiders(parent);
+        self.children[parent] = 0;
+        let still_needed = self.needed_hiders(parent);
+        for job in needed_before.into_iter().filter(|job| !still_needed.contains(job)) {
+            self.depend_less(job);
+        }
+        if self.childless_later.remove(&parent) {
+            self.make_ready(parent);
         }
     }
 
@@ -259,7 +243,7 @@ impl<'a> Deletion<'a> {
         let hidden: Vec<Node> = self.claims.jobs()[number].hides().collect();
         for node in hidden {
             self.hiders[node] -= 1;
-            if let Some(job) = self.only_hider(node).filter(|_| self.matters(node)) {
+            for job in self.needed_hiders(node) {
                 self.dependants[job] += 1;
             }
         }
@@ -274,7 +258,7 @@ impl<'a> Deletion<'a> {
         for node in hidden {
             let before = self.only_hider(node);
             self.hiders[node] += 1;
-            if self.matters(node) {
+            if self.claims.block(node).is_some() {
                 match before {
                     Some(job) => self.depend_less(job),
                     None if self.hiders[node] == 1 => self.dependants[number] += 1,
@@ -283,13 +267,6 @@ impl<'a> Deletion<'a> {
             }
         }
         self.hiding[number] = true;
-    }
-
-    /// Lets the outputs go on that waited for a node.
-    fn release(&mut self, node: Node) {
-        if let Some(job) = self.only_hider(node) {
-            self.depend_less(job);
-        }
     }
 
     fn depend_less(&mut self, job: usize) {
@@ -301,9 +278,15 @@ impl<'a> Deletion<'a> {
         }
     }
 
-    /// Returns true if the standing of a node decides about blocks that are there.
-    fn matters(&self, node: Node) -> bool {
-        self.claims.block(node).is_some() || self.children[node] > 0
+    /// Returns the jobs that have to hide a node: each of them, if its children are compared with their outputs.
+    fn needed_hiders(&self, node: Node) -> Vec<usize> {
+        if self.children[node] > 0 {
+            self.claims.claimants(node).filter(|job| self.hiding[*job]).collect()
+        } else if self.claims.block(node).is_some() {
+            self.only_hider(node).into_iter().collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Returns the only job that hides a node.
