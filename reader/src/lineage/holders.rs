@@ -29,7 +29,7 @@ pub struct HiddenBlocks {
 #[must_use]
 pub fn hidden_blocks(blocks: &[&Lineage]) -> Vec<HiddenBlocks> {
     let claims = Claims::new(blocks.iter().copied());
-    let (standings, _) = standings(&claims);
+    let standings = standings(&claims);
     let mut files: HashMap<BlockId, Vec<usize>> = HashMap::new();
     for (place, block) in blocks.iter().enumerate() {
         files.entry(block.id).or_default().push(place);
@@ -68,7 +68,7 @@ pub fn hidden_blocks(blocks: &[&Lineage]) -> Vec<HiddenBlocks> {
 #[must_use]
 pub fn newly_hidden(blocks: &[&Lineage], added: &[&Lineage]) -> Vec<HiddenBlocks> {
     let claims = Claims::new(blocks.iter().copied());
-    let (before, _) = standings(&claims);
+    let before = standings(&claims);
     let parents: BTreeSet<BlockId> = added.iter().flat_map(|block| &block.parents).copied().collect();
     let was_live = |id: &BlockId| {
         claims.node(id).is_some_and(|node| claims.block(node).is_some() && before[node] == Standing::Live)

@@ -21,7 +21,7 @@ pub struct Judgement {
 #[must_use]
 pub fn judge(blocks: &[Lineage]) -> Judgement {
     let claims = Claims::new(blocks.iter());
-    let (by_node, _) = standings(&claims);
+    let by_node = standings(&claims);
     let mut seen: BTreeSet<BlockId> = BTreeSet::new();
     let standing = |block: &Lineage| match claims.node(&block.id) {
         Some(node) if seen.insert(block.id) => by_node[node],
@@ -37,8 +37,8 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
     Judgement { incomplete: incomplete.collect(), standings }
 }
 
-/// Returns the state of each node, and whether origins form a cycle. Nodes whose blocks are not there count as live.
-pub(super) fn standings(claims: &Claims<'_>) -> (Vec<Standing>, bool) {
+/// Returns the state of each node. Nodes whose blocks are not there count as live.
+pub(super) fn standings(claims: &Claims<'_>) -> Vec<Standing> {
     let hiding: Vec<Option<usize>> = (0..claims.len()).map(|node| first_hiding(claims, node)).collect();
     let is_there = |node: Node| claims.block(node).is_some() || hiding[node].is_some();
     let holders: Vec<Option<usize>> = (0..claims.len()).map(|node| largest_hiding(claims, node)).collect();
@@ -61,11 +61,10 @@ pub(super) fn standings(claims: &Claims<'_>) -> (Vec<Standing>, bool) {
     };
     let mut standings: Vec<Standing> = (0..claims.len()).map(standing).collect();
     let held = Held::find(claims, &standings);
-    let mut is_cyclic = false;
     for (standing, _) in standings.iter_mut().zip(held).filter(|(_, is_held)| !is_held) {
-        is_cyclic |= std::mem::replace(standing, Standing::Live) != Standing::Live;
+        *standing = Standing::Live;
     }
-    (standings, is_cyclic)
+    standings
 }
 
 fn hiding<'a>(claims: &'a Claims<'_>, node: Node) -> impl Iterator<Item = usize> + 'a {

@@ -37,6 +37,34 @@ fn is_merged(standing: Standing) -> bool {
     matches!(standing, Standing::Hidden(Reason::Merged { .. }))
 }
 
+/// Returns true if a block holds itself in the end: a block is held by the complete jobs that claim it, these by their
+/// outputs, and an output of an unfinished job by its parents. Takes away what holds nothing, until a cycle is left.
+fn has_cycle(claims: &Claims<'_>, standings: &[Standing]) -> bool {
+    let jobs = claims.jobs();
+    // Jobs are numbered after the nodes.
+    let holders = |place: usize| -> Vec<usize> {
+        let Some(standing) = standings.get(place) else { return jobs[place - claims.len()].outputs().collect() };
+        let is_unfinished = matches!(standing, Standing::Hidden(Reason::Unfinished { .. }));
+        let parents = claims.block(place).filter(|_| is_unfinished).map(|block| claims.parents(block));
+        let complete = claims.claimants(place).filter(|job| jobs[*job].is_complete());
+        parents.into_iter().flatten().chain(complete.map(|job| claims.len() + job)).collect()
+    };
+    let mut held = vec![0_usize; claims.len() + jobs.len()];
+    (0..held.len()).flat_map(holders).for_each(|holder| held[holder] += 1);
+    let mut free: Vec<usize> = (0..held.len()).filter(|place| held[*place] == 0).collect();
+    let mut left = held.len();
+    while let Some(place) = free.pop() {
+        left -= 1;
+        for holder in holders(place) {
+            held[holder] -= 1;
+            if held[holder] == 0 {
+                free.push(holder);
+            }
+        }
+    }
+    left > 0
+}
+
 /// Deletion of one block after the other, with the counts that say which can be next.
 struct Deletion<'a> {
     claims: Claims<'a>,
@@ -73,8 +101,9 @@ impl<'a> Deletion<'a> {
         }
         let is_there = |node: &Node| claims.block(*node).is_some();
         let nodes = delete.iter().filter_map(|id| claims.node(id)).filter(is_there);
-        let (standings, is_cyclic) = standings(&claims);
+        let standings = standings(&claims);
         // Which blocks of a cycle are live depends on all of it. Sound blocks form none, so nothing is deleted.
+        let is_cyclic = has_cycle(&claims, &standings);
         let nodes = nodes.filter(|_| !is_cyclic);
         let ready = nodes.map(|node| (is_merged(standings[node]), claims.id(node), node)).collect();
         let mut hiders = vec![0; claims.len()];
