@@ -658,6 +658,12 @@ fn an_unfinished_output_is_held_after_each_deletion() {
     }
 }
 
+/// Without the block, its job lacks an output, and another job replaces the parents of the outputs that are left.
+#[test]
+fn a_block_stays_that_hides_others_in_two_ways() {
+    delete_some(10_165_149_183_147_954_329);
+}
+
 /// The cycle holds itself once another holder of its blocks is gone.
 #[test]
 fn nothing_is_deleted_beside_a_cycle() {

@@ -186,15 +186,17 @@ impl<'a> Deletion<'a> {
             other != node && self.claims.block(other).is_some() && self.standings[other] == Standing::Live
         };
         // Nor must they replace the parents of others: a parent counts as there then, and by other blocks.
-        let is_unfinished =
-            |child: &Node| self.claims.job_of(*child).is_some_and(|job| !self.claims.jobs()[job].is_complete());
+        let job = self.claims.job_of(node);
+        let is_unfinished = |child: &Node| {
+            let own = self.claims.job_of(*child);
+            own.is_some_and(|own| Some(own) == job || !self.claims.jobs()[own].is_complete())
+        };
         let would_hide = |other: Node| {
             is_live(other) || self.children[other] > 0 || self.live_children[other].iter().any(is_unfinished)
         };
         if believed.iter().any(|job| self.claims.jobs()[*job].hides().any(would_hide)) {
             return false;
         }
-        let job = self.claims.job_of(node);
         if let Some(number) = job {
             let was_complete = self.claims.jobs()[number].is_complete();
             if self.dependants[number] > 0 {
