@@ -147,6 +147,9 @@ pub struct Skipped {
     /// Attributes and labels whose name begins with U+0000, which the format reserves. Their series are kept without
     /// them.
     pub reserved_names: u64,
+    /// Times of series columns before 1677 or after 2262, which 64-bit nanoseconds cannot hold. Their series are kept
+    /// without them.
+    pub values_out_of_range: u64,
 }
 
 /// Problem that does not stop the run.
@@ -434,15 +437,16 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 impl Report {
     /// Returns true if data is missing in the blocks: an input of a folder failed, or a response states that it is not
     /// complete; malformed records, points without a name, series with too many or no labels, labels with reserved
-    /// names, or samples of undefined series were skipped, or, unless `allow_truncated`, an input begins or ends within
-    /// a record, or ends within a compressed stream or before the mark of its end.
+    /// names, values out of range, or samples of undefined series were skipped, or, unless `allow_truncated`, an input
+    /// begins or ends within a record, or ends within a compressed stream or before the mark of its end.
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.cut_starts + self.truncated_inputs + self.inputs_without_end;
         let Skipped { broken_records, broken_rows, points_without_name, too_many_labels, .. } = self.skipped;
         let Skipped { series_without_labels, invalid_texts, invalid_series, .. } = self.skipped;
         let skipped = broken_records + broken_rows + points_without_name + too_many_labels + series_without_labels;
-        let skipped = skipped + invalid_texts + invalid_series + self.skipped.reserved_names;
+        let skipped =
+            skipped + invalid_texts + invalid_series + self.skipped.reserved_names + self.skipped.values_out_of_range;
         let failed = self.failed_inputs + self.incomplete_responses + self.unknown_series_refs;
         let failed = failed + self.tsdb.missing_segments;
         skipped + failed > 0 || !allow_truncated && torn > 0

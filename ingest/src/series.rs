@@ -104,6 +104,12 @@ pub trait SeriesSink {
         Ok(())
     }
 
+    /// Tells of a time of a column that 64-bit nanoseconds cannot hold. The series has no value in the column then.
+    fn value_out_of_range(&mut self, column: usize) -> Result<(), Self::Error> {
+        let _ = column;
+        Ok(())
+    }
+
     /// Adds points from `first` to `last`, both inclusive, in nanoseconds since 1970. Called any number of times, and
     /// not at all if times are unknown.
     fn points(&mut self, first: i64, last: i64) -> Result<(), Self::Error> {

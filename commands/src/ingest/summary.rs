@@ -205,6 +205,7 @@ impl Display for TextSummary<'_> {
                 (skipped.series_without_labels, "series without labels", "series without labels"),
                 (skipped.invalid_series, "point or series with invalid text", "points and series with invalid text"),
                 (skipped.reserved_names, "label with a reserved name", "labels with reserved names"),
+                (skipped.values_out_of_range, "time of a column out of range", "times of columns out of range"),
             ]),
         )
     }

@@ -81,6 +81,11 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         Ok(())
     }
 
+    fn value_out_of_range(&mut self, _: usize) -> Result<(), AssembleError> {
+        self.report.skipped.values_out_of_range += 1;
+        Ok(())
+    }
+
     fn points(&mut self, first: i64, last: i64) -> Result<(), AssembleError> {
         // The range is half-open, so its end must fit too.
         self.series_times.push((first.min(i64::MAX - 1), last.min(i64::MAX - 1)));

@@ -81,11 +81,11 @@ impl InputColumns {
         }
     }
 
-    /// Notes what the memory of sealing a value depends on.
-    fn note_series(&mut self, number: usize, series: usize, text_len: usize) {
+    /// Notes what the memory of sealing a value depends on: the number of its series, and by how much its text grew.
+    fn note_series(&mut self, number: usize, series: usize, grown_text: usize) {
         if let Some(column) = self.0.get_mut(number) {
             column.count = column.count.max((series + 1).next_multiple_of(PAGE_LEN));
-            column.text_len += text_len;
+            column.text_len += grown_text;
         }
     }
 
@@ -185,9 +185,10 @@ impl WindowValues {
         };
         let text_len = combined.text_len();
         *slot = Some(combined);
-        columns.note_series(number, series, text_len);
         // Shorter texts replace longer ones, whose memory is counted until the values are sealed.
-        Ok(grown + text_len.saturating_sub(before))
+        let grown_text = text_len.saturating_sub(before);
+        columns.note_series(number, series, grown_text);
+        Ok(grown + grown_text)
     }
 
     /// Adds the values to the columns of times: to the one of the same name, and otherwise as columns of their own.

@@ -8,7 +8,7 @@ use super::entries::Entries;
 use super::error::ColumnsError;
 use super::schema::{Content, LabelColumn, LabelColumns, MetadataColumns};
 use super::texts::Texts;
-use super::values::{Values, nanoseconds};
+use super::values::{Cell, Values, nanoseconds};
 use crate::series::{KnownLabels, SeriesSink};
 
 /// Maximum number of reasons of skipped rows that are kept. Further rows are counted.
@@ -230,9 +230,12 @@ fn give_values<S: SeriesSink>(
     sink: &mut S,
 ) -> Result<(), RowsError<S::Error>> {
     for (number, values) in columns {
-        if let Some(value) = values.get(row)? {
-            sink.value(*number, value).map_err(RowsError::Sink)?;
+        match values.get(row)? {
+            Cell::Null => Ok(()),
+            Cell::Value(value) => sink.value(*number, value),
+            Cell::OutOfRange => sink.value_out_of_range(*number),
         }
+        .map_err(RowsError::Sink)?;
     }
     Ok(())
 }

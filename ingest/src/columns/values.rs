@@ -58,6 +58,14 @@ pub(super) enum Values {
     Bytes(Texts),
 }
 
+/// Value of a row.
+pub(super) enum Cell<'a> {
+    Null,
+    Value(Value<'a>),
+    /// A time that does not fit into 64 bits.
+    OutOfRange,
+}
+
 impl Values {
     /// Returns the values of a column, or `None` if it has another type than those of [`series_column`].
     pub(super) fn new(array: &ArrayRef) -> Option<Self> {
@@ -75,24 +83,28 @@ impl Values {
         })
     }
 
-    /// Returns the value of a row, or `None` if it is NULL or a time that does not fit into 64 bits.
+    /// Returns the value of a row.
     ///
     /// # Errors
     ///
     /// Bytes are longer than a value may be.
-    pub(super) fn get(&self, row: usize) -> Result<Option<Value<'_>>, ColumnsError> {
-        Ok(match self {
+    pub(super) fn get(&self, row: usize) -> Result<Cell<'_>, ColumnsError> {
+        let value = match self {
             Self::Signed(numbers) => numbers.is_valid(row).then(|| Value::I64(numbers.value(row))),
             Self::Unsigned(numbers) => numbers.is_valid(row).then(|| Value::U64(numbers.value(row))),
             Self::Times(times) if times.is_null(row) => None,
-            Self::Times(times) => nanoseconds(times, row).map(Value::I64),
+            Self::Times(times) => match nanoseconds(times, row) {
+                Some(time) => Some(Value::I64(time)),
+                None => return Ok(Cell::OutOfRange),
+            },
             Self::Bytes(bytes) => match bytes.get(row) {
                 Some(bytes) if bytes.len() > MAX_VALUE_LEN as usize => {
                     return Err(ColumnsError::Message("a value of a series column has more than 65,535 bytes"));
                 }
                 bytes => bytes.map(Value::Bytes),
             },
-        })
+        };
+        Ok(value.map_or(Cell::Null, Cell::Value))
     }
 }
 

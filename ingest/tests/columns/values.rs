@@ -6,8 +6,9 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BinaryArray, Int8Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt16Array,
-    UInt64Array,
+    ArrayRef, BinaryArray, BinaryViewArray, Int8Array, Int16Array, Int32Array, Int64Array, LargeBinaryArray,
+    RecordBatch, StringArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
 use chronoxide_format::view::BlockView;
@@ -97,9 +98,100 @@ fn integers_times_and_marked_bytes_are_columns() {
         let (report, blocks) = ingest(IngestOptions::default(), &[("table", &content)]).unwrap();
         assert_eq!(columns_of(&blocks[0]), expected);
         assert_eq!((report.series, report.warnings.len()), (2, 0), "{:?}", report.warnings);
+        assert_eq!(report.skipped.values_out_of_range, 1, "a time of b is i64::MAX milliseconds");
+        assert!(report.is_partial(true));
         let none = IngestOptions { keep_columns: false, ..IngestOptions::default() };
         let (report, blocks) = ingest(none, &[("table", &content)]).unwrap();
         assert_eq!((columns_of(&blocks[0]), report.warnings.len()), (Columns::new(), 1));
+    }
+}
+
+#[test]
+fn all_integers_units_of_time_and_kinds_of_bytes_are_columns() {
+    let raw = |name| Some([name, "newest", "1"]);
+    let bytes: Vec<&[u8]> = vec![b"\x00\xff", b"y"];
+    let table = table(vec![
+        ("job", None, jobs(&["a", "b"])),
+        ("i16", None, Arc::new(Int16Array::from(vec![i16::MIN, i16::MAX]))),
+        ("i32", None, Arc::new(Int32Array::from(vec![i32::MIN, i32::MAX]))),
+        ("u8", None, Arc::new(UInt8Array::from(vec![0, u8::MAX]))),
+        ("u32", None, Arc::new(UInt32Array::from(vec![0, u32::MAX]))),
+        ("u64", None, Arc::new(UInt64Array::from(vec![0, u64::MAX]))),
+        ("s", None, Arc::new(TimestampSecondArray::from(vec![-1, 2]))),
+        ("us", None, Arc::new(TimestampMicrosecondArray::from(vec![-1, 2]))),
+        ("ns", None, Arc::new(TimestampNanosecondArray::from(vec![-1, i64::MAX]))),
+        ("large", raw("large"), Arc::new(LargeBinaryArray::from(bytes.clone()))),
+        ("view", raw("view"), Arc::new(BinaryViewArray::from(bytes))),
+    ]);
+    let two = |value_type: &str, a: &str, b: &str| column(&format!("{value_type} newest 1"), &[("a", a), ("b", b)]);
+    let expected = [
+        ("i16", two("i64", "-32768", "32767")),
+        ("i32", two("i64", "-2147483648", "2147483647")),
+        ("u8", two("u64", "0", "255")),
+        ("u32", two("u64", "0", "4294967295")),
+        ("u64", two("u64", "0", "18446744073709551615")),
+        ("us", two("i64", "-1000", "2000")),
+        ("ns", two("i64", "-1", "9223372036854775807")),
+        ("large", two("bytes", "0x00ff", "0x79")),
+        ("view", two("bytes", "0x00ff", "0x79")),
+    ];
+    let expected: Columns = expected.into_iter().map(|(name, column)| (name.to_owned(), column)).collect();
+    for content in contents(&table) {
+        let (report, blocks) = ingest(IngestOptions::default(), &[("table", &content)]).unwrap();
+        let mut found = columns_of(&blocks[0]);
+        // Parquet has no seconds: they are written as integers, whose unit is in the metadata of Arrow alone.
+        let seconds = found.remove("s").unwrap();
+        assert!([two("i64", "-1000000000", "2000000000"), two("i64", "-1", "2")].contains(&seconds), "{seconds:?}");
+        assert_eq!(found, expected);
+        assert!(!report.is_partial(false));
+    }
+}
+
+#[test]
+fn values_that_are_too_long_cost_their_rows_and_names_occur_once() {
+    let long = vec![1; 65_536];
+    let of_values = |values: [&[u8]; 2]| {
+        let values = Arc::new(BinaryArray::from(values.to_vec()));
+        contents(&table(vec![("job", None, jobs(&["a", "b"])), ("raw", Some(["raw", "newest", "1"]), values)]))
+    };
+    for content in of_values([&long[1..], b"x"]) {
+        let (_, blocks) = ingest(IngestOptions::default(), &[("table", &content)]).unwrap();
+        assert_eq!(columns_of(&blocks[0])["raw"].1["a"].len(), 2 + 2 * 65_535);
+    }
+    for content in of_values([&long, b"x"]) {
+        let error = ingest(IngestOptions::default(), &[("table", &content)]).unwrap_err();
+        assert!(tables::whole(&error).contains("a value of a series column has more than 65,535 bytes"));
+        let skips = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
+        let (report, blocks) = ingest(skips, &[("table", &content)]).unwrap();
+        assert_eq!((report.skipped.broken_rows, report.is_partial(true)), (1, true));
+        assert_eq!(columns_of(&blocks[0])["raw"], column("bytes newest 1", &[("b", "0x78")]));
+    }
+    let number = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+    let twice = table(vec![
+        ("job", None, jobs(&["a"])),
+        ("one", Some(["x", "max", "1"]), number()),
+        ("two", Some(["x", "max", "1"]), number()),
+    ]);
+    for content in contents(&twice) {
+        let error = ingest(IngestOptions::default(), &[("table", &content)]).unwrap_err();
+        assert!(tables::whole(&error).contains("two columns are called \"x\""), "{}", tables::whole(&error));
+    }
+}
+
+/// The longest text of a series is kept in memory, not the text of each row.
+#[test]
+fn many_rows_of_one_series_do_not_cut_blocks() {
+    let rows = 20_000;
+    let values: Vec<&[u8]> = vec![&[7; 100]; rows];
+    let table = table(vec![
+        ("job", None, jobs(&vec!["a"; rows])),
+        ("raw", Some(["raw", "newest", "1"]), Arc::new(BinaryArray::from(values))),
+    ]);
+    for content in contents(&table) {
+        let assemble = AssembleOptions { max_memory: Some(4 << 20), ..AssembleOptions::default() };
+        let options = IngestOptions { assemble, ..IngestOptions::default() };
+        let (report, _) = ingest(options, &[("table", &content)]).unwrap();
+        assert_eq!((report.blocks, report.rows), (1, rows as u64));
     }
 }
 

@@ -165,6 +165,7 @@ fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
             row("texts that are not UTF-8", skipped.invalid_texts),
             row("their points and series, skipped", skipped.invalid_series),
             row("labels with reserved names, dropped", skipped.reserved_names),
+            row("times of columns out of range, dropped", skipped.values_out_of_range),
             row("metrics without points", report.metrics_without_points),
             row("points without a value, kept", report.points_without_recorded_value),
             row("points without a time, kept", report.points_without_time),
