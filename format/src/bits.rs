@@ -229,7 +229,7 @@ impl Window<'_> {
 }
 
 /// Writes a bit stream.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
     /// Bits that are not in `bytes` yet, fewer than 64.

@@ -55,7 +55,8 @@ fn compare_ranges(
         let mut found = Vec::new();
         let range = SeriesRef(series.start as u32)..SeriesRef(series.end as u32);
         column
-            .ranges_within(range, &values, has_absent, |range| {
+            .filter(&values, has_absent)
+            .ranges(range, |range| {
                 found.extend(range);
                 Ok::<(), Error>(())
             })

@@ -186,6 +186,9 @@ fn codes_that_are_too_large_are_not_read() {
     assert_eq!(column.get(SeriesRef(1)), Ok(Some(Value::U64(1))));
     let read = column.read(SeriesRef(0)..SeriesRef(10), |_, _| Ok::<(), Error>(()));
     assert_eq!(read.map_err(|error| error.rule().id()), Err("value-range"));
+    let mut filter = column.filter(&(1..=1), false);
+    let found = filter.ranges(SeriesRef(0)..SeriesRef(10), |_| Ok::<(), Error>(()));
+    assert_eq!(found.map_err(|error| error.rule().id()), Err("value-range"));
 }
 
 /// A group that ends behind the others is not read, although the closing bytes have its bits.

@@ -31,4 +31,4 @@ pub use labels::{
     TextLabels,
 };
 pub(crate) use values::{GROUP_LEN, Group, Numbers};
-pub use values::{SeriesColumn, SeriesColumns};
+pub use values::{SeriesColumn, SeriesColumns, ValueFilter};

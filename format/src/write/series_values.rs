@@ -44,6 +44,19 @@ impl SeriesValues {
         Self { column: column.with_combined_unit(), values }
     }
 
+    /// Makes room for the values of series up to a number, which can have values beyond it as well.
+    #[must_use]
+    pub fn with_room(mut self, series: u32) -> Self {
+        match &mut self.values {
+            Values::Numbers(numbers, known) => {
+                numbers.resize(numbers.len().max(index(series)), 0);
+                known.resize(numbers.len(), false);
+            }
+            Values::Bytes(bytes) => bytes.resize(bytes.len().max(index(series)), None),
+        }
+        self
+    }
+
     /// Returns the name of the column.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -110,12 +123,18 @@ impl SeriesValues {
             Values::Numbers(numbers, known) => {
                 let factor = column.unit().checked_div(self.column.unit).unwrap_or(1);
                 let combine = self.column.combination();
-                let mut targets = targets.iter();
+                let mut targets = targets;
                 column.read_units::<crate::Error>(series, |group| {
-                    for (number, target) in group.iter().zip(&mut targets) {
-                        if let (Some(number), Some(target)) = (number, target)
-                            && let Some(place) = place(numbers, known, *target)
-                        {
+                    let (of_group, others) = targets.split_at_checked(group.len()).unwrap_or_default();
+                    targets = others;
+                    if let Some(last) = of_group.iter().flatten().max() {
+                        let _ = place(numbers, known, *last);
+                    }
+                    for (number, target) in group.iter().zip(of_group) {
+                        let (Some(number), Some(target)) = (number, target) else { continue };
+                        let at = index(*target);
+                        if let (Some(number_there), Some(is_known)) = (numbers.get_mut(at), known.get_mut(at)) {
+                            let place = Number { number: number_there, is_known };
                             is_combined &= place.combine(number.wrapping_mul(factor), combine);
                         }
                     }

@@ -12,7 +12,7 @@ use crate::number::length;
 use crate::view::{BlockView, SeriesColumn};
 
 /// Packs the values of a series column, in the order of series refs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ColumnWriter {
     name: String,
     value_type: ValueType,

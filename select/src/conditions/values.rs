@@ -92,13 +92,14 @@ impl<'data> Searcher<'_, 'data> {
         max_ranges: usize,
     ) -> Result<Collector<'_>, SelectError> {
         let mut within = Collector::new(0, max_ranges, self.limits);
+        let mut filter = column.filter(values, has_absent);
         for range in series.in_steps(SERIES_PER_CHECK) {
             self.limits.check()?;
             if within.is_full() {
                 break;
             }
             let range = SeriesRef(range.start)..SeriesRef(range.end);
-            column.ranges_within(range, values, has_absent, |range| within.push(range))?;
+            filter.ranges(range, |range| within.push(range))?;
         }
         Ok(within)
     }

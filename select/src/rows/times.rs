@@ -1,6 +1,6 @@
 //! [`Times`]: first and last times of series, and the range that is asked for.
 
-use chronoxide_format::column::{FIRST_TIME, LAST_TIME, ValueType};
+use chronoxide_format::column::{FIRST_TIME, LAST_TIME, Value, ValueType};
 use chronoxide_format::view::{BlockView, SeriesColumn, TimeRange};
 use chronoxide_format::{Error, SeriesRef};
 
@@ -37,13 +37,9 @@ impl<'data> Times<'data> {
     /// Returns true if a series has data in the range, or its times are unknown.
     pub(crate) fn has(&self, series: SeriesRef) -> Result<bool, Error> {
         for (column, values) in self.conditions() {
-            let mut has = false;
-            let only = series..SeriesRef(series.0.saturating_add(1));
-            column.ranges_within(only, &values, true, |range| {
-                has |= !range.is_empty();
-                Ok::<(), Error>(())
-            })?;
-            if !has {
+            if let Some(Value::I64(time)) = column.get(series)?
+                && !values.contains(&time.into())
+            {
                 return Ok(false);
             }
         }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use zerocopy::FromBytes;
 
 use super::numbers::{GROUP_LEN, Group, Numbers};
+use super::texts::TextRun;
 use crate::bits::Bits;
 use crate::column::{ColumnMerge, Value, ValueType};
 use crate::error::{Place, corrupt, corrupt_at};
@@ -181,17 +182,25 @@ impl<'a> SeriesColumn<'a> {
                 let unit = i64::try_from(self.unit).ok();
                 unit.and_then(|unit| number.cast_signed().checked_mul(unit)).map(Value::I64)
             }
-            ValueType::Bytes => match u32::try_from(number).ok().filter(|&text| text < self.text_count()) {
-                Some(text) => Some(Value::Bytes(self.text(text)?)),
-                None => None,
-            },
+            ValueType::Bytes => Some(Value::Bytes(self.text(self.text_number(series, number)?)?)),
         };
         value.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.id, series)))
     }
 
+    /// Returns the number of the text that a number stands for.
+    #[inline]
+    fn text_number(&self, series: u32, number: u64) -> Result<u32> {
+        let text = u32::try_from(number).ok().filter(|&text| text < self.text_count());
+        text.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.id, series)))
+    }
+
     /// Returns the bytes of text `text`, which must be in range.
     pub(crate) fn text(&self, text: u32) -> Result<&'a [u8]> {
-        let (start, end) = (self.start(text)?, self.start(text.saturating_add(1))?);
+        self.text_between(text, self.start(text)?, self.start(text.saturating_add(1))?)
+    }
+
+    /// Returns the bytes of text `text` from its start and its end.
+    pub(super) fn text_between(&self, text: u32, start: u64, end: u64) -> Result<&'a [u8]> {
         let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
         let Some(found) = range.and_then(|(start, end)| self.texts.get(start..end)) else {
             return Err(corrupt(Rule::ValueTexts, Place::ValueText(self.id, text), end, length(self.texts.len())));
@@ -221,7 +230,7 @@ impl<'a> SeriesColumn<'a> {
         mut each: impl FnMut(SeriesRef, Option<Value<'a>>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let end = series.end.0.min(self.values.count);
-        let (mut next, mut codes) = (series.start.0, [0; GROUP_LEN]);
+        let (mut next, mut codes, mut texts) = (series.start.0, [0; GROUP_LEN], TextRun::new(self));
         while next < end {
             let number = next / VALUE_GROUP;
             if end - next < FEW_VALUES {
@@ -237,6 +246,9 @@ impl<'a> SeriesColumn<'a> {
                     break;
                 }
                 let value = match group.number(code) {
+                    Some(number) if self.value_type == ValueType::Bytes => {
+                        Some(Value::Bytes(texts.text(self, self.text_number(next, number)?)?))
+                    }
                     Some(number) => Some(self.value(next, number)?),
                     None => None,
                 };
@@ -252,6 +264,21 @@ impl<'a> SeriesColumn<'a> {
 }
 
 impl SeriesColumn<'_> {
+    /// Returns true if the bounds of a group say that all its numbers stand for values of the type.
+    fn has_values_only(&self, group: &Group) -> bool {
+        let (_, high) = group.bounds();
+        match self.value_type {
+            ValueType::U64 => group.base.checked_add(high).and_then(|last| last.checked_mul(self.unit)).is_some(),
+            ValueType::I64 => {
+                let (Ok(high), Ok(unit)) = (i64::try_from(high), i64::try_from(self.unit)) else { return false };
+                let is_value = |number: i64| number.checked_mul(unit).is_some();
+                let first = group.base.cast_signed();
+                is_value(first) && first.checked_add(high).is_some_and(is_value)
+            }
+            ValueType::Bytes => false,
+        }
+    }
+
     /// Calls `each` with the numbers of series in units, in the order of refs: with those of up to 256 series at a
     /// time, series out of range left out.
     ///
@@ -271,113 +298,16 @@ impl SeriesColumn<'_> {
             let group = self.values.group(number)?;
             let codes = self.values.codes(number, &group, &mut codes)?;
             let codes = codes.get(index(next - group_start)..index(group_end - group_start)).unwrap_or_default();
-            for ((out, &code), series) in numbers.iter_mut().zip(codes).zip(next..) {
-                *out = group.number(code);
-                if let Some(number) = *out {
-                    self.value(series, number)?;
+            numbers.iter_mut().zip(codes).for_each(|(out, &code)| *out = group.number(code));
+            if !self.has_values_only(&group) {
+                for (series, number) in (next..group_end).zip(&numbers) {
+                    number.map_or(Ok(()), |number| self.value(series, number).map(|_| ()))?;
                 }
             }
             each(numbers.get(..codes.len()).unwrap_or_default())?;
             next = group_end;
         }
         Ok(())
-    }
-
-    /// Calls `each` with ranges of the series whose value is a number from `values`, and of those without a value if
-    /// `has_absent`, in order; ranges may touch. Costs the record of a group where its bounds decide for all of its 256
-    /// series, and else as much as [`SeriesColumn::read`]. Allocates nothing. Bytes are no numbers.
-    ///
-    /// # Errors
-    /// As [`SeriesColumn::read`].
-    pub fn ranges_within<E: From<crate::Error>>(
-        &self,
-        series: Range<SeriesRef>,
-        values: &RangeInclusive<i128>,
-        has_absent: bool,
-        mut each: impl FnMut(Range<u32>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        let wanted = Wanted::new(self, values, has_absent);
-        let end = series.end.0.min(self.values.count);
-        let (mut next, mut codes) = (series.start.0, [0; GROUP_LEN]);
-        while next < end {
-            let number = next / VALUE_GROUP;
-            let group_start = number * VALUE_GROUP;
-            let group_end = group_start.saturating_add(VALUE_GROUP).min(end);
-            let group = self.values.group(number)?;
-            match wanted.has_all(&group) {
-                Some(true) => each(next..group_end)?,
-                Some(false) => {}
-                None => {
-                    let codes = self.values.codes(number, &group, &mut codes)?;
-                    let codes = codes.get(index(next - group_start)..).unwrap_or_default();
-                    let mut run = next..next;
-                    for (series, &code) in (next..group_end).zip(codes) {
-                        if wanted.has(group.number(code)) {
-                            if run.end != series {
-                                each(std::mem::replace(&mut run, series..series))?;
-                            }
-                            run.end = series + 1;
-                        }
-                    }
-                    each(run)?;
-                }
-            }
-            next = group_end;
-        }
-        Ok(())
-    }
-}
-
-/// Numbers that are looked for.
-struct Wanted {
-    /// Range of the numbers in units of the column.
-    numbers: RangeInclusive<i128>,
-    is_signed: bool,
-    has_absent: bool,
-}
-
-impl Wanted {
-    fn new(column: &SeriesColumn<'_>, values: &RangeInclusive<i128>, has_absent: bool) -> Self {
-        let unit = i128::from(column.unit).max(1);
-        // Bounds beyond all numbers say as much as the next number behind the last.
-        let bound = |value: &i128| (*value).clamp(i128::from(i64::MIN) - 1, i128::from(u64::MAX) + 1);
-        let (first, last) = (-(-bound(values.start())).div_euclid(unit), bound(values.end()).div_euclid(unit));
-        let numbers = if column.value_type == ValueType::Bytes { RangeInclusive::new(1, 0) } else { first..=last };
-        Self { numbers, is_signed: column.value_type == ValueType::I64, has_absent }
-    }
-
-    /// Returns the number that 64 bits stand for.
-    fn number(&self, bits: u64) -> i128 {
-        if self.is_signed { bits.cast_signed().into() } else { bits.into() }
-    }
-
-    fn has(&self, value: Option<u64>) -> bool {
-        value.map_or(self.has_absent, |bits| self.numbers.contains(&self.number(bits)))
-    }
-
-    /// Returns true if the bounds of a group say that all its values are wanted, and false if they say that none is.
-    fn has_all(&self, group: &Group) -> Option<bool> {
-        let (low, high) = group.bounds();
-        // Code 0 stands for an absent value, so that codes of numbers begin with 1.
-        let shift = u64::from(group.has_absent);
-        if group.has_absent && high == 0 {
-            return Some(self.has_absent);
-        }
-        let base = self.number(group.base);
-        let (first, last) = (base + i128::from(low.saturating_sub(shift)), base + i128::from(high - shift));
-        let most = if self.is_signed { i128::from(i64::MAX) } else { i128::from(u64::MAX) };
-        let has_numbers = if last > most {
-            // Numbers wrap around: their order is not that of their codes.
-            return None;
-        } else if self.numbers.contains(&first) && self.numbers.contains(&last) {
-            true
-        } else if last < *self.numbers.start() || first > *self.numbers.end() {
-            false
-        } else {
-            return None;
-        };
-        let may_be_absent = group.has_absent && low == 0;
-        (!may_be_absent || self.has_absent == has_numbers).then_some(has_numbers)
     }
 }
 

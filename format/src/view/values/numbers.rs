@@ -248,10 +248,17 @@ impl<'a> Numbers<'a> {
 
     /// Adds the common code to the fields of some rows, from row `first` of the group on.
     fn add_common(&self, number: u32, group: &Group, first: usize, fields: Option<&mut [u64]>) -> Result<()> {
-        for (code, row) in fields.into_iter().flatten().zip(first..).filter(|_| group.common > 0) {
-            let sum = group.common.checked_add(*code);
-            let series = u64::from(number) * u64::from(VALUE_GROUP) + length(row);
-            *code = sum.ok_or_else(|| corrupt_at(Rule::ValueRange, Place::Value(self.column, low32(series))))?;
+        let Some(fields) = fields.filter(|_| group.common > 0) else { return Ok(()) };
+        let mut has_overflow = false;
+        for code in fields.iter_mut() {
+            let (sum, overflows) = code.overflowing_add(group.common);
+            has_overflow |= overflows;
+            *code = sum;
+        }
+        if has_overflow {
+            let row = fields.iter().position(|&sum| sum < group.common).unwrap_or_default();
+            let series = u64::from(number) * u64::from(VALUE_GROUP) + length(first + row);
+            return Err(corrupt_at(Rule::ValueRange, Place::Value(self.column, low32(series))));
         }
         Ok(())
     }
