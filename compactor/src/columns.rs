@@ -16,7 +16,7 @@ use crate::{CompactError, KeptColumns};
 /// Number of an output's series whose values are in memory at a time, apart from those of a larger keyset.
 const SERIES_AT_ONCE: u64 = 1 << 20;
 /// Number of targets that are known before values are combined: enough that a thread is worth its start.
-const TARGETS_AT_ONCE: usize = 1 << 17;
+const TARGETS_AT_ONCE: usize = 1 << 15;
 
 /// Memory per series of keysets that are in memory, and column: a number, or a reference to a text, in grown vectors.
 const VALUE_AT_ONCE: u64 = 32;

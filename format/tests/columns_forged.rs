@@ -6,7 +6,7 @@ use chronoxide_format::bits::{BitWriter, width};
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
-use chronoxide_format::write::{BlockMeta, SectionBytes};
+use chronoxide_format::write::{BlockMeta, BuildError, ColumnWriter, SectionBytes, SeriesValues};
 use chronoxide_testkit::columns::column;
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::plan::{Plan, build};
@@ -189,6 +189,43 @@ fn codes_that_are_too_large_are_not_read() {
     let mut filter = column.filter(&(1..=1), false);
     let found = filter.ranges(SeriesRef(0)..SeriesRef(10), |_| Ok::<(), Error>(()));
     assert_eq!(found.map_err(|error| error.rule().id()), Err("value-range"));
+}
+
+/// Numbers that are no values in units of the column are not combined: the first ones, and the last ones.
+#[test]
+fn numbers_that_are_no_values_are_not_combined() {
+    let combined = |value_type, unit, group: &Group| {
+        let bytes = block(10, vec![section(value_type, "x", unit, &[&array(10, std::slice::from_ref(group))])]);
+        let view = BlockView::open(&bytes).expect("its beginning is sound");
+        let column = view.series_column("x").expect("its beginning is sound").expect("the block has it");
+        let writer = ColumnWriter::with_unit("x", value_type, ColumnMerge::Max, unit).expect("an allowed column");
+        let mut values = SeriesValues::new(writer);
+        values.combine::<CombineError>(&column, SeriesRef(0), &[Some(0), Some(1)]).map(|()| values.get(0).is_some())
+    };
+    let based = |base: u64, field| Group { base, ..first(field, 2) };
+    let unit = 1 << 62;
+    assert_eq!(combined(ValueType::U64, unit, &based(1, 2)), Ok(true));
+    assert_eq!(combined(ValueType::U64, unit, &based(1, 3)), Err(CombineError("value-range")));
+    assert_eq!(combined(ValueType::U64, unit, &based(u64::MAX, 0)), Err(CombineError("value-range")));
+    assert_eq!(combined(ValueType::I64, unit, &based((-2_i64).cast_unsigned(), 3)), Ok(true));
+    assert_eq!(combined(ValueType::I64, unit, &based((-3_i64).cast_unsigned(), 0)), Err(CombineError("value-range")));
+    assert_eq!(combined(ValueType::I64, unit, &based(0, 2)), Err(CombineError("value-range")));
+}
+
+/// The rule of an error.
+#[derive(Debug, PartialEq, Eq)]
+struct CombineError(&'static str);
+
+impl From<Error> for CombineError {
+    fn from(error: Error) -> Self {
+        Self(error.rule().id())
+    }
+}
+
+impl From<BuildError> for CombineError {
+    fn from(_: BuildError) -> Self {
+        Self("build")
+    }
 }
 
 /// A group that ends behind the others is not read, although the closing bytes have its bits.

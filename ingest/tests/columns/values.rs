@@ -178,6 +178,42 @@ fn values_that_are_too_long_cost_their_rows_and_names_occur_once() {
     }
 }
 
+/// The values of a row that is skipped, and those of the last row, do not become values of other series.
+#[test]
+fn values_stay_with_their_rows() {
+    let point = br#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"m","gauge":{"dataPoints":
+        [{"timeUnixNano":"1","attributes":[{"key":"job","value":{"stringValue":"z"}}]}]}}]}]}]}"#;
+    let point: Vec<u8> = point.iter().copied().filter(|byte| *byte != b'\n').collect();
+    let options = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
+    let values = |inputs: &[(&str, &[u8])]| {
+        let (report, blocks) = ingest(options.clone(), inputs).unwrap();
+        (columns_of(&blocks[0]).remove("x").map(|(_, values)| values), report)
+    };
+    let long = vec![1; 65_536];
+    let table_of = |raw: [Option<&[u8]>; 3]| {
+        table(vec![
+            ("job", None, jobs(&["a", "b", "c"])),
+            ("x", None, Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]))),
+            ("raw", Some(["raw", "newest", "1"]), Arc::new(BinaryArray::from(raw.to_vec()))),
+        ])
+    };
+    let three = BTreeMap::from([("c".to_owned(), "3".to_owned())]);
+    for content in contents(&table_of([Some(&long), None, None])) {
+        assert_eq!(values(&[("table", &content), ("points", &point)]).0, Some(three.clone()));
+    }
+    for content in contents(&table_of([Some(b"r"), None, Some(&long)])) {
+        let one = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
+        assert_eq!(values(&[("table", &content), ("points", &point)]).0, Some(one));
+    }
+    let names: Vec<String> = (0..1_100).map(|number| format!("l{number}")).collect();
+    let mut wide: Vec<_> = names.iter().map(|name| (name.as_str(), None, jobs(&["v"]))).collect();
+    wide.push(("x", None, Arc::new(Int64Array::from(vec![7]))));
+    for content in contents(&table(wide)) {
+        let (found, report) = values(&[("table", &content), ("points", &point)]);
+        assert_eq!((report.skipped.too_many_labels, report.series, found), (1, 1, None));
+    }
+}
+
 /// The longest text of a series is kept in memory, not the text of each row.
 #[test]
 fn many_rows_of_one_series_do_not_cut_blocks() {
@@ -269,16 +305,26 @@ fn windows_and_a_memory_limit_share_the_values_among_blocks() {
 #[test]
 fn times_of_rows_and_columns_of_times_are_combined() {
     let table = table(vec![
-        ("job", None, jobs(&["a", "b"])),
-        ("timestamp", None, Arc::new(TimestampMillisecondArray::from(vec![Some(100_000), None]))),
-        ("chronoxide.first_time", Some(["chronoxide.first_time", "min", "6"]), Arc::new(Int64Array::from(vec![6, 12]))),
+        ("job", None, jobs(&["a", "b", "c", "d"])),
+        ("timestamp", None, Arc::new(TimestampMillisecondArray::from(vec![Some(100_000), None, Some(0), Some(1)]))),
+        (
+            "chronoxide.first_time",
+            Some(["chronoxide.first_time", "min", "6"]),
+            Arc::new(Int64Array::from(vec![Some(6), Some(12), Some(18), None])),
+        ),
     ]);
     let assemble = AssembleOptions { time_step: NonZeroU64::new(4), ..AssembleOptions::default() };
     let options = IngestOptions { assemble, ..IngestOptions::default() };
     for content in contents(&table) {
         let (_, blocks) = ingest(options.clone(), &[("table", &content)]).unwrap();
         let found = columns_of(&blocks[0]);
-        assert_eq!(found["chronoxide.first_time"], column("i64 min 2", &[("a", "6"), ("b", "12")]));
-        assert_eq!(found["chronoxide.last_time"], column("i64 max 4", &[("a", "100000000000")]));
+        assert_eq!(
+            found["chronoxide.first_time"],
+            column("i64 min 2", &[("a", "6"), ("b", "12"), ("c", "0"), ("d", "1000000")])
+        );
+        assert_eq!(
+            found["chronoxide.last_time"],
+            column("i64 max 4", &[("a", "100000000000"), ("c", "0"), ("d", "1000000")])
+        );
     }
 }

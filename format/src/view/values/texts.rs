@@ -40,7 +40,6 @@ impl<'a> TextRun<'a> {
             None => {
                 let Some(starts) = self.starts else { return column.start(text) };
                 let group = starts.group(number)?;
-                self.group = None;
                 starts.codes(number, &group, &mut self.codes)?;
                 self.group.insert((number, group)).1
             }
