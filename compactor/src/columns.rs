@@ -11,7 +11,7 @@ use crate::batches::batches;
 use crate::error::InInput;
 use crate::merge::{KeysetSource, MergeContext, keyset as input_keyset};
 use crate::remap::{KnownOutput, Placed, Targets};
-use crate::{CompactError, KeptColumns};
+use crate::{CompactError, CompactOptions};
 
 /// Number of an output's series whose values are in memory at a time, apart from those of a larger keyset.
 const SERIES_AT_ONCE: u64 = 1 << 20;
@@ -53,7 +53,12 @@ impl<'a> MergedColumns<'a> {
     ///
     /// # Errors
     /// A column of one name has different types or ways to merge.
-    pub(crate) fn new(inputs: &[BlockView<'a>], metas: &[OwnedMeta], kept: &KeptColumns) -> Result<Self, CompactError> {
+    pub(crate) fn new(
+        inputs: &[BlockView<'a>],
+        metas: &[OwnedMeta],
+        options: &CompactOptions,
+    ) -> Result<Self, CompactError> {
+        let kept = &options.columns;
         let mut columns: Vec<MergedColumn<'a>> = Vec::new();
         let mut names = Vec::new();
         for (input, view) in inputs.iter().enumerate() {
@@ -81,14 +86,12 @@ impl<'a> MergedColumns<'a> {
                 known.of_inputs[input] = Some(column);
             }
         }
-        columns.retain(|column| column.merge != ColumnMerge::Drop);
-        let mut by_age = Vec::with_capacity(inputs.len());
-        for (input, meta) in metas.iter().enumerate() {
-            by_age.push((meta.meta().in_input(input)?.time().map(|time| time.end), meta.block_id(), input));
-        }
-        by_age.sort_unstable();
-        let mut ages = vec![0; inputs.len()];
-        by_age.iter().enumerate().for_each(|(age, &(.., input))| ages[input] = age);
+        let ages = if options.are_pieces {
+            (0..inputs.len()).collect()
+        } else {
+            columns.retain(|column| column.merge != ColumnMerge::Drop);
+            ages(metas)?
+        };
         Ok(Self { columns, unmatched: kept.unmatched(&names), ages })
     }
 
@@ -161,6 +164,19 @@ impl<'a> MergedColumns<'a> {
         }
         Ok(values)
     }
+}
+
+/// Returns the place of each input in their order from the oldest to the newest: by the ends of their times, then by
+/// their ids.
+fn ages(metas: &[OwnedMeta]) -> Result<Vec<usize>, CompactError> {
+    let mut by_age = Vec::with_capacity(metas.len());
+    for (input, meta) in metas.iter().enumerate() {
+        by_age.push((meta.meta().in_input(input)?.time().map(|time| time.end), meta.block_id(), input));
+    }
+    by_age.sort_unstable();
+    let mut ages = vec![0; metas.len()];
+    by_age.iter().enumerate().for_each(|(age, &(.., input))| ages[input] = age);
+    Ok(ages)
 }
 
 impl MergedColumn<'_> {
@@ -265,7 +281,7 @@ pub(crate) fn memory(inputs: &[BlockView<'_>], is_changing: bool) -> Result<u64,
     if columns == 0 {
         return Ok(0);
     }
-    let at_once = at_once.max(SERIES_AT_ONCE).saturating_mul(VALUE_AT_ONCE);
+    let at_once = at_once.max(SERIES_AT_ONCE.min(series)).saturating_mul(VALUE_AT_ONCE);
     let of_columns = columns.saturating_mul(at_once.saturating_add(series.saturating_mul(VALUE)));
     Ok(of_columns.saturating_add(texts).saturating_add(packed.saturating_mul(PACKED)))
 }

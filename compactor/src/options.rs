@@ -32,6 +32,9 @@ pub struct CompactOptions {
     pub rewrite: Rewrite,
     /// Series columns to keep or drop.
     pub columns: KeptColumns,
+    /// True if the inputs are pieces of one block, the oldest first: their order decides which value of a series column
+    /// is the newest, and columns that are merged by `drop` stay, as if the block had never been cut.
+    pub are_pieces: bool,
     /// Default external labels for inputs that lack them. Names must not be empty.
     pub external_labels: Vec<(String, String)>,
     /// Turn external labels into labels of the series, so that blocks with different external labels can be merged. The
@@ -80,6 +83,7 @@ impl CompactOptions {
             drop: _,
             rewrite: _,
             columns,
+            are_pieces,
             annotations,
             keeps_inputs,
             origin: _,
@@ -105,6 +109,9 @@ impl CompactOptions {
         for pattern in columns.describe() {
             text += ", ";
             text += &pattern;
+        }
+        if *are_pieces {
+            text += ", of pieces";
         }
         for (name, value) in external_labels {
             text += &format!(", external label {name:?}={value:?}");

@@ -380,6 +380,33 @@ fn columns_count_for_the_limit_of_memory() {
         }
     };
     assert!(needed(&wide) > needed(&plain) + 100 * 8 * count as u64);
+    assert!(needed(&wide) < needed(&plain) + 100 * (100 * count as u64 + 10_000), "few series take little memory");
+}
+
+/// Pieces of a block are combined in their order, whatever their ids and times are.
+#[test]
+fn pieces_are_combined_as_if_the_block_had_not_been_cut() {
+    let labelsets = pods(0..1, 0..1);
+    let piece = |number: u64| {
+        let columns = [("newest", ColumnMerge::Newest), ("dropped", ColumnMerge::Drop)];
+        let columns =
+            columns.map(|(name, merge)| column(name, (ValueType::U64, merge, 1), &[Some(Value::U64(number))]));
+        let time = Some(TimeRange { start: 0, end: 100 - number as i64 });
+        let meta = BlockMeta { columns: columns.to_vec(), time, ..BlockMeta::default() };
+        build(&labelsets, &Plan::default(), RowForm::BitPacked, &meta).expect("sound")
+    };
+    let pieces: Vec<Vec<u8>> = (0..5).map(piece).collect();
+    let views: Vec<BlockView<'_>> = pieces.iter().map(|piece| BlockView::open(piece).expect("sound")).collect();
+    let values = |are_pieces| {
+        let options = CompactOptions { are_pieces, ..CompactOptions::default() };
+        let merged = Compaction::new(&views, &options).merge_to_memory().expect("sound").block;
+        let view = BlockView::open(&merged).expect("sound");
+        let value =
+            |name| view.series_column(name).expect("sound").and_then(|column| column.get(SeriesRef(0)).expect("sound"));
+        [value("newest"), value("dropped")].map(|value| value.map(|value| value.to_string()))
+    };
+    assert_eq!(values(true), [Some("4".to_owned()), Some("4".to_owned())]);
+    assert_eq!(values(false), [Some("0".to_owned()), None], "the first piece ends last");
 }
 
 /// Inputs are deleted after a proof that the outputs hold their values, too.

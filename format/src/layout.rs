@@ -22,6 +22,8 @@ pub const MAX_COLUMNS: u32 = 1023;
 pub const MAX_DEPTH: u32 = 10;
 /// Maximum entries of the directory.
 pub const MAX_SECTIONS: u32 = 1024;
+/// Maximum series columns that are written: the directory has room for the other sections beside them.
+pub const MAX_SERIES_COLUMNS: usize = 1000;
 /// [`MAX_LABELS`] and [`MAX_COLUMNS`] as the length of an array.
 pub(crate) const MAX_WIDE: usize = 1023;
 const _: () = assert!(MAX_LABELS == 1023 && MAX_COLUMNS == 1023);

@@ -200,7 +200,12 @@ impl<B: BlockSink> Ingest<B> {
         let texts = skipped.invalid_texts - before.invalid_texts;
         if texts > 0 {
             let series = skipped.invalid_series - before.invalid_series;
+            let input = input.clone();
             self.assembler.report_mut().warn(Warning::InvalidTexts { input, texts, series });
+        }
+        let values = skipped.values_out_of_range - before.values_out_of_range;
+        if values > 0 {
+            self.assembler.report_mut().warn(Warning::ValuesOutOfRange { input, values });
         }
         result
     }

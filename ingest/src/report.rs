@@ -231,6 +231,13 @@ pub enum Warning {
         /// Number of points and series.
         series: u64,
     },
+    /// Times of series columns do not fit into 64-bit nanoseconds.
+    ValuesOutOfRange {
+        /// Name of the input.
+        input: String,
+        /// Number of times.
+        values: u64,
+    },
     /// An input has no records.
     NoRecords {
         /// Name of the input.
@@ -388,6 +395,9 @@ impl fmt::Display for Warning {
                 if *texts == 1 { "is" } else { "are" },
                 if *texts == 1 { "it" } else { "them" },
             ),
+            Self::ValuesOutOfRange { input, values } => {
+                write!(f, "{input}: left out {} of series columns before 1677 or after 2262", count_of(*values, "time"))
+            }
             Self::NoSeries { input } => write!(f, "{input}: no series"),
             Self::TornSegment { path, offset } => {
                 write!(f, "{path}: the file ends within the record at byte {offset}; skipped that record")

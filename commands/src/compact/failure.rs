@@ -26,6 +26,11 @@ pub(crate) enum Error {
     Input { path: PathBuf, source: chronoxide_format::Error },
     #[error("{}: {}", path.display(), error.reason())]
     Inputs { path: PathBuf, error: CompactError },
+    #[error(
+        "{}: its column {name:?} differs from that of {} in type or way to merge (--drop-column leaves it out)",
+        path.display(), other.display()
+    )]
+    ColumnsDiffer { path: PathBuf, other: PathBuf, name: String },
     #[error(transparent)]
     Compaction(CompactionError<Unfit>),
     #[error(transparent)]
@@ -45,8 +50,12 @@ impl Error {
                 Self::Input { path: path(input), source }
             }
             CompactionError::Compact(error @ CompactError::ReadOnly { input, .. })
-            | CompactionError::Compact(error @ CompactError::Differs { input, .. }) => {
+            | CompactionError::Compact(error @ CompactError::Differs { input, .. })
+            | CompactionError::Compact(error @ CompactError::Column { input, .. }) => {
                 Self::Inputs { path: path(input), error }
+            }
+            CompactionError::Compact(CompactError::ColumnsDiffer { input, other, name }) => {
+                Self::ColumnsDiffer { path: path(input), other: path(other), name }
             }
             error => Self::Compaction(error),
         }

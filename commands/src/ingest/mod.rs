@@ -378,6 +378,7 @@ fn failure(error: IngestError) -> Failure {
             | AssembleError::ExternalLabels
             | AssembleError::TooManyBlocks { .. }
             | AssembleError::ColumnsDiffer { .. }
+            | AssembleError::TooManyColumns { .. }
             | AssembleError::MemoryLimit { .. } => Exit::Usage,
             _ => Exit::Unsupported,
         },

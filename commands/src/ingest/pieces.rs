@@ -97,7 +97,8 @@ impl Pieces {
             .map(|(block, arena)| BlockView::open_unpacked(block, arena))
             .collect::<Result<_, _>>()
             .or_exit(Exit::Io)?;
-        let options = CompactOptions { memory_limit: Some(self.memory_limit.saturating_sub(bytes)), ..options.clone() };
+        let memory_limit = Some(self.memory_limit.saturating_sub(bytes));
+        let options = CompactOptions { memory_limit, are_pieces: true, ..options.clone() };
         let observer = Interruptible { interruption };
         let compaction = Compaction { observer: &observer, ..Compaction::new(&views, &options) };
         match compaction.merge_to_file(output, existing, &lineage) {

@@ -54,7 +54,7 @@ pub(crate) fn run<E: From<CompactError>>(
     let (metas, metrics) = meta::copy(inputs)?;
     // Nothing is written without outputs: the series are counted.
     let columns = &match publish {
-        Some(_) => MergedColumns::new(inputs, &metas, &options.columns)?,
+        Some(_) => MergedColumns::new(inputs, &metas, options)?,
         None => MergedColumns::default(),
     };
     let (mut merged_meta, lifted) = meta::merge(&metas, options)?;

@@ -7,7 +7,7 @@ use super::numbers::NumbersWriter;
 use super::{BuildError, SectionBytes};
 use crate::Error;
 use crate::column::{ColumnMerge, Value, ValueType};
-use crate::layout::{MAX_COLUMN_NAME_LEN, MAX_VALUE_LEN, SectionKind, SeriesColumnHeader};
+use crate::layout::{MAX_COLUMN_NAME_LEN, MAX_SERIES_COLUMNS, MAX_VALUE_LEN, SectionKind, SeriesColumnHeader};
 use crate::number::length;
 use crate::view::{BlockView, SeriesColumn};
 
@@ -269,6 +269,9 @@ pub(super) fn sections(columns: &[PackedColumn], series_count: u64) -> Result<Ve
     let refuse = |column: &PackedColumn, reason| Err(BuildError::SeriesColumn { name: column.name.clone(), reason });
     if let Some([column, _]) = columns.array_windows().find(|[left, right]| left.name == right.name) {
         return refuse(column, "two columns have this name");
+    }
+    if let Some(column) = columns.get(MAX_SERIES_COLUMNS) {
+        return refuse(column, "a block has at most 1,000 series columns");
     }
     if let Some(column) = columns.iter().find(|column| u64::from(column.count) != series_count) {
         return refuse(column, "it has not as many values as the block has series");

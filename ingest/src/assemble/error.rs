@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use chronoxide_format::column::ColumnMerge;
+use chronoxide_format::layout::MAX_SERIES_COLUMNS;
 use chronoxide_labels::{LabelError, SealError};
 use chronoxide_text::human::{size, time};
 
@@ -58,6 +59,17 @@ pub enum AssembleError {
         first: (String, String),
         /// Name of the second input, and type and way to merge of its column.
         second: (String, String),
+    },
+    /// A block has no room for another series column.
+    #[error(
+        "{input}: column {name:?}: a block has at most {MAX_SERIES_COLUMNS} series columns: leave out series columns \
+         (--no-columns), or read inputs with others in another run"
+    )]
+    TooManyColumns {
+        /// Name of the input.
+        input: String,
+        /// Name of the column.
+        name: String,
     },
     /// Two values of a series cannot be combined: they differ, or their sum does not fit.
     #[error(

@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use chronoxide_format::column::{Value, ValueType};
+use chronoxide_format::layout::MAX_SERIES_COLUMNS;
 use chronoxide_format::write::{BuildError, ColumnWriter, SeriesValues};
 
 use super::error::AssembleError;
@@ -48,10 +49,13 @@ impl InputColumns {
     /// Returns the number of a column of an input.
     ///
     /// # Errors
-    /// Another input has a column of this name with another type or way to merge.
+    /// Another input has a column of this name with another type or way to merge, or there are too many columns.
     pub(super) fn number(&mut self, facts: &ColumnFacts, input: &str) -> Result<usize, AssembleError> {
         let Some(number) = self.0.iter().position(|column| column.facts.name == facts.name) else {
             let (facts, input) = (facts.clone(), input.to_owned());
+            if self.0.len() == MAX_SERIES_COLUMNS {
+                return Err(AssembleError::TooManyColumns { input, name: facts.name });
+            }
             self.0.push(InputColumn { facts, input, count: 0, text_len: 0 });
             return Ok(self.0.len() - 1);
         };

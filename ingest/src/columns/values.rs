@@ -15,11 +15,22 @@ use super::texts::Texts;
 use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 
-/// Returns the series column of a field of integers, of timestamps, or of bytes whose metadata has a way to merge.
-/// Returns `None` for other fields. Metadata that is not allowed counts as missing.
-pub(super) fn series_column(field: &Field) -> Option<ColumnFacts> {
+/// Field of a table, as a series column.
+pub(super) enum FieldValues {
+    /// Values of this column.
+    Column(ColumnFacts),
+    /// Other than the field states, it is no series column, for this reason.
+    Unusable(&'static str),
+    /// The field has other content.
+    None,
+}
+
+/// Returns the series column of a field of integers, of timestamps, or of bytes whose metadata has a way to merge. A
+/// unit that is not allowed counts as 1.
+pub(super) fn series_column(field: &Field) -> FieldValues {
+    use FieldValues::{Column, None, Unusable};
     let metadata = field.metadata();
-    let merge = metadata.get(field_key::MERGE).and_then(|name| ColumnMerge::from_name(name));
+    let merge = metadata.get(field_key::MERGE);
     let value_type = match field.data_type() {
         DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Timestamp(..) => {
             ValueType::I64
@@ -28,26 +39,31 @@ pub(super) fn series_column(field: &Field) -> Option<ColumnFacts> {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView if merge.is_some() => ValueType::Bytes,
         _ => return None,
     };
+    let merge = match merge.map(|name| ColumnMerge::from_name(name).filter(|merge| merge.allows(value_type))) {
+        Some(Option::None) => return Unusable("its metadata chronoxide.merge is no way to merge these values"),
+        Some(merge) => merge,
+        Option::None => Option::None,
+    };
     // Exports have refs, which mean nothing in another block.
     if merge.is_none() && is_ref_name(field.name()) {
         return None;
     }
     let name = metadata.get(field_key::NAME).unwrap_or(field.name());
     if name.is_empty() || name.len() > MAX_COLUMN_NAME_LEN as usize {
-        return None;
+        return Unusable("the name of a series column has 1 to 255 bytes");
     }
     let time_merge = match name.as_str() {
         FIRST_TIME => Some(ColumnMerge::Min),
         LAST_TIME => Some(ColumnMerge::Max),
-        _ => None,
+        _ => Option::None,
     };
     if time_merge.is_some() && value_type != ValueType::I64 {
-        return None;
+        return Unusable("times of series are signed integers or timestamps");
     }
-    let merge = time_merge.or(merge.filter(|merge| merge.allows(value_type))).unwrap_or(ColumnMerge::Newest);
+    let merge = time_merge.or(merge).unwrap_or(ColumnMerge::Newest);
     let unit = metadata.get(field_key::UNIT).and_then(|unit| unit.parse().ok());
     let unit = unit.filter(|&unit| value_type.allows_unit(unit)).unwrap_or(1);
-    Some(ColumnFacts { name: name.clone(), value_type, merge, unit })
+    Column(ColumnFacts { name: name.clone(), value_type, merge, unit })
 }
 
 /// Values of a series column in a batch.
@@ -99,7 +115,7 @@ impl Values {
             },
             Self::Bytes(bytes) => match bytes.get(row) {
                 Some(bytes) if bytes.len() > MAX_VALUE_LEN as usize => {
-                    return Err(ColumnsError::Message("a value of a series column has more than 65,535 bytes"));
+                    return Err(ColumnsError::Message("bytes of a series column are longer than 65,535"));
                 }
                 bytes => bytes.map(Value::Bytes),
             },

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Report};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Report, Warning};
 use chronoxide_testkit::random::Random;
 use parquet::file::properties::WriterProperties;
 
@@ -97,12 +97,15 @@ fn integers_times_and_marked_bytes_are_columns() {
     for content in contents(&table) {
         let (report, blocks) = ingest(IngestOptions::default(), &[("table", &content)]).unwrap();
         assert_eq!(columns_of(&blocks[0]), expected);
-        assert_eq!((report.series, report.warnings.len()), (2, 0), "{:?}", report.warnings);
+        let warnings: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings, ["table: left out 1 time of series columns before 1677 or after 2262"]);
+        assert_eq!(report.series, 2);
         assert_eq!(report.skipped.values_out_of_range, 1, "a time of b is i64::MAX milliseconds");
         assert!(report.is_partial(true));
         let none = IngestOptions { keep_columns: false, ..IngestOptions::default() };
         let (report, blocks) = ingest(none, &[("table", &content)]).unwrap();
-        assert_eq!((columns_of(&blocks[0]), report.warnings.len()), (Columns::new(), 1));
+        let [Warning::IgnoredColumns { .. }] = report.warnings[..] else { panic!("{:?}", report.warnings) };
+        assert_eq!(columns_of(&blocks[0]), Columns::new());
     }
 }
 
@@ -160,7 +163,7 @@ fn values_that_are_too_long_cost_their_rows_and_names_occur_once() {
     }
     for content in of_values([&long, b"x"]) {
         let error = ingest(IngestOptions::default(), &[("table", &content)]).unwrap_err();
-        assert!(tables::whole(&error).contains("a value of a series column has more than 65,535 bytes"));
+        assert!(tables::whole(&error).contains("bytes of a series column are longer than 65,535"));
         let skips = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
         let (report, blocks) = ingest(skips, &[("table", &content)]).unwrap();
         assert_eq!((report.skipped.broken_rows, report.is_partial(true)), (1, true));
@@ -175,6 +178,56 @@ fn values_that_are_too_long_cost_their_rows_and_names_occur_once() {
     for content in contents(&twice) {
         let error = ingest(IngestOptions::default(), &[("table", &content)]).unwrap_err();
         assert!(tables::whole(&error).contains("two columns are called \"x\""), "{}", tables::whole(&error));
+    }
+}
+
+#[test]
+fn fields_that_cannot_be_columns_are_ignored_with_a_reason() {
+    let number = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+    let bytes = || Arc::new(BinaryArray::from(vec![&b"\xff"[..]])) as ArrayRef;
+    let long = "x".repeat(256);
+    let table = table(vec![
+        ("job", None, jobs(&["a"])),
+        ("case", Some(["case", "Sum", "1"]), number()),
+        ("flags", Some(["flags", "or", "1"]), number()),
+        ("raw", Some(["raw", "sum", "1"]), bytes()),
+        ("long", Some([&long, "max", "1"]), number()),
+        ("chronoxide.last_time", None, Arc::new(UInt64Array::from(vec![1]))),
+        ("kept", Some(["kept", "max", "abc"]), number()),
+    ]);
+    for content in contents(&table) {
+        let (report, blocks) = ingest(IngestOptions::default(), &[("table", &content)]).unwrap();
+        assert_eq!(columns_of(&blocks[0]), Columns::from([("kept".to_owned(), column("i64 max 1", &[("a", "1")]))]));
+        let [warning] = &report.warnings[..] else { panic!("{:?}", report.warnings) };
+        let warning = warning.to_string();
+        let merge = "its metadata chronoxide.merge is no way to merge these values";
+        for expected in [
+            format!("case (Int64; {merge})"),
+            format!("flags (Int64; {merge})"),
+            format!("raw (Binary; {merge})"),
+            "long (Int64; the name of a series column has 1 to 255 bytes)".to_owned(),
+            "chronoxide.last_time (UInt64; times of series are signed integers or timestamps)".to_owned(),
+        ] {
+            assert!(warning.contains(&expected), "{warning}");
+        }
+    }
+}
+
+#[test]
+fn a_thousand_columns_are_kept_and_more_are_refused() {
+    for (count, is_kept) in [(1_000, true), (1_001, false)] {
+        let names: Vec<String> = (0..count).map(|number| format!("column {number:04}")).collect();
+        let mut columns = vec![("job", None, jobs(&["a"]))];
+        columns.extend(names.iter().map(|name| (name.as_str(), None, Arc::new(Int8Array::from(vec![1])) as ArrayRef)));
+        let content = tables::parquet(&[table(columns)], WriterProperties::default());
+        match ingest(IngestOptions::default(), &[("wide", &content)]) {
+            Ok((_, blocks)) => assert!(is_kept && columns_of(&blocks[0]).len() == 1_000),
+            Err(error) => {
+                let message = tables::whole(&error);
+                assert!(message.contains("wide: column \"column 1000\": a block has at most 1000 series columns"));
+                assert!(!is_kept, "{message}");
+            }
+        }
     }
 }
 
