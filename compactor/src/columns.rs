@@ -1,7 +1,10 @@
 //! Merges series columns: values of series that become one are combined (COLUMNS.md, section 5).
 
+use std::collections::BTreeSet;
+
 use chronoxide_format::SeriesRef;
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+use chronoxide_format::identity::BlockId;
 use chronoxide_format::view::{BlockView, OwnedMeta, SeriesColumn};
 use chronoxide_format::write::{BuildError, ColumnWriter, PackedColumn, SeriesValues};
 use chronoxide_publish::Contents;
@@ -166,17 +169,22 @@ impl<'a> MergedColumns<'a> {
     }
 }
 
-/// Returns the place of each input in their order from the oldest to the newest: by the ends of their times, then by
-/// their ids.
+/// Returns the place of each input in their order from the oldest to the newest.
 fn ages(metas: &[OwnedMeta]) -> Result<Vec<usize>, CompactError> {
-    let mut by_age = Vec::with_capacity(metas.len());
+    let mut by_end = Vec::with_capacity(metas.len());
     for (input, meta) in metas.iter().enumerate() {
-        by_age.push((meta.meta().in_input(input)?.time().map(|time| time.end), meta.block_id(), input));
+        by_end.push((meta.meta().in_input(input)?.time().map(|time| time.end), meta.block_id()));
     }
-    by_age.sort_unstable();
     let mut ages = vec![0; metas.len()];
-    by_age.iter().enumerate().for_each(|(age, &(.., input))| ages[input] = age);
+    oldest_first(&by_end).into_iter().enumerate().for_each(|(age, input)| ages[input] = age);
     Ok(ages)
+}
+
+/// Orders inputs by the ends of their times, then by their ids.
+fn oldest_first(by_end: &[(Option<i64>, BlockId)]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..by_end.len()).collect();
+    order.sort_by_key(|&input| by_end[input]);
+    order
 }
 
 impl MergedColumn<'_> {
@@ -288,8 +296,9 @@ pub(crate) fn memory(inputs: &[BlockView<'_>], is_changing: bool) -> Result<u64,
 
 /// Returns the first input with a value that the outputs do not hold, and the name of its column.
 ///
-/// Values that are summed up, and older ones, leave no trace by which they could be told: the outputs must have a value
-/// there.
+/// If the inputs are all parents of the outputs, their values are combined again, and must be those of the outputs.
+/// Otherwise a value can have been combined with those of blocks that are gone: the outputs must have one that can be
+/// the result. Values that are summed up, and older ones, leave no trace by which they could be told.
 ///
 /// # Errors
 /// A block is damaged.
@@ -297,43 +306,97 @@ pub(crate) fn missing(
     outputs: &[BlockView<'_>],
     inputs: &[BlockView<'_>],
 ) -> chronoxide_format::Result<Option<(usize, String)>> {
-    for (input, view) in inputs.iter().enumerate() {
-        for column in view.series_columns() {
-            let column = column?;
-            if column.merge() == ColumnMerge::Drop {
-                continue;
-            }
-            let mut of_outputs = Vec::new();
-            for output in outputs {
-                let same = output.series_column(column.name())?;
-                let is_same = |other: &SeriesColumn<'_>| {
-                    (other.value_type(), other.merge()) == (column.value_type(), column.merge())
-                };
-                of_outputs.push(same.filter(is_same));
-            }
-            let mut is_held = true;
-            column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
-                let Some(value) = value.filter(|_| is_held) else { return Ok(()) };
-                is_held = false;
-                let mut labels = Vec::new();
-                for label in view.series(series)?.iter().flat_map(|series| series.labels()) {
-                    let label = label?;
-                    labels.push((label.name, label.value));
-                }
-                for (output, column) in outputs.iter().zip(&of_outputs) {
-                    let Some(column) = column else { continue };
-                    // Labels of a sound block can be found in others.
-                    let Ok(Some(found)) = output.find(labels.iter().copied()) else { continue };
-                    is_held |= column.get(found)?.is_some_and(|held| holds(column.merge(), held, value));
-                }
-                Ok::<(), chronoxide_format::Error>(())
-            })?;
-            if !is_held {
-                return Ok(Some((input, column.name().to_owned())));
-            }
+    let ids: BTreeSet<BlockId> = inputs.iter().map(BlockView::block_id).collect();
+    let mut are_all_parents = true;
+    let mut by_end = Vec::with_capacity(inputs.len());
+    for output in outputs {
+        are_all_parents &= output.meta()?.parents()?.collect::<BTreeSet<BlockId>>() == ids;
+    }
+    for input in inputs {
+        by_end.push((input.meta()?.time().map(|time| time.end), input.block_id()));
+    }
+    let order = oldest_first(&by_end);
+    let mut names = BTreeSet::new();
+    for input in inputs {
+        for column in input.series_columns() {
+            names.insert(column?.name());
+        }
+    }
+    for name in names {
+        let lost = column_missing(name, outputs, inputs, if are_all_parents { Some(&order) } else { None })?;
+        if let Some(input) = lost {
+            return Ok(Some((input, name.to_owned())));
         }
     }
     Ok(None)
+}
+
+/// Returns the first input with a value of a column that the outputs do not hold. `order` has the inputs from the
+/// oldest to the newest, if their values alone were combined.
+fn column_missing(
+    name: &str,
+    outputs: &[BlockView<'_>],
+    inputs: &[BlockView<'_>],
+    order: Option<&[usize]>,
+) -> chronoxide_format::Result<Option<usize>> {
+    let (of_inputs, of_outputs) = (columns_named(name, inputs)?, columns_named(name, outputs)?);
+    let Some((first, column)) = of_inputs.iter().enumerate().find_map(|(input, column)| Some((input, (*column)?)))
+    else {
+        return Ok(None);
+    };
+    let merge = column.merge();
+    if merge == ColumnMerge::Drop {
+        return Ok(None);
+    }
+    let is_alike =
+        |other: &SeriesColumn<'_>| (other.value_type(), other.merge()) == (column.value_type(), column.merge());
+    let unit = of_inputs.iter().flatten().fold(column.unit(), |unit, other| merge.common_unit(unit, other.unit()));
+    // The kind is that of a column that was written.
+    let Ok(writer) = ColumnWriter::with_unit(name, column.value_type(), merge, unit) else { return Ok(Some(first)) };
+    let mut combined: Vec<SeriesValues> = outputs.iter().map(|_| SeriesValues::new(writer.clone())).collect();
+    for input in order.map_or_else(|| (0..inputs.len()).collect(), <[usize]>::to_vec) {
+        let Some(column) = &of_inputs[input] else { continue };
+        let mut is_held = true;
+        column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
+            let Some(value) = value.filter(|_| is_held) else { return Ok(()) };
+            is_held = false;
+            let mut labels = Vec::new();
+            for label in inputs[input].series(series)?.iter().flat_map(|series| series.labels()) {
+                let label = label?;
+                labels.push((label.name, label.value));
+            }
+            for ((output, of_output), combined) in outputs.iter().zip(&of_outputs).zip(&mut combined) {
+                let Some(of_output) = of_output.filter(is_alike) else { continue };
+                // Labels of a sound block can be found in others.
+                let Ok(Some(found)) = output.find(labels.iter().copied()) else { continue };
+                is_held |= match order {
+                    Some(_) => combined.set(found.0, value).is_ok(),
+                    None => of_output.get(found)?.is_some_and(|held| holds(merge, held, value)),
+                };
+            }
+            Ok::<(), chronoxide_format::Error>(())
+        })?;
+        if !is_held {
+            return Ok(Some(input));
+        }
+    }
+    for (column, combined) in of_outputs.iter().zip(&combined).filter(|_| order.is_some()) {
+        let Some(column) = column.filter(is_alike) else { continue };
+        let mut is_equal = true;
+        column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
+            is_equal &= value == combined.get(series.0);
+            Ok::<(), chronoxide_format::Error>(())
+        })?;
+        if !is_equal {
+            return Ok(Some(first));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the column of each block with a name.
+fn columns_named<'a>(name: &str, blocks: &[BlockView<'a>]) -> chronoxide_format::Result<Vec<Option<SeriesColumn<'a>>>> {
+    blocks.iter().map(|block| block.series_column(name)).collect()
 }
 
 /// Returns true if a merged value can be one of a value and others.

@@ -6,8 +6,9 @@ use std::num::NonZeroU32;
 use chronoxide_compactor::job::{Proof, Unproven};
 use chronoxide_compactor::{CompactError, CompactOptions, Compaction, KeptColumns, NoObserver, SCRATCH_MEMORY, Shards};
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::{BlockMeta, PackedColumn};
 use chronoxide_format::{Error, SeriesRef};
 use chronoxide_merge_model::{expected, merge_in_memory};
@@ -456,6 +457,50 @@ fn outputs_without_a_value_are_no_proof() {
             let error = prove(columns).expect_err("a value is lost");
             let is_column = matches!(&error, Unproven::Column { path, name } if *path == input && name == "x");
             assert!(is_column && error.is_final(), "{merge}: {error}");
+        }
+    }
+}
+
+/// With all parents there, their values are combined again: an output must have the values that this gives.
+#[test]
+fn values_of_outputs_are_those_of_their_parents() {
+    use ColumnMerge::{Max, Min, Newest, Or, Same, Sum};
+    let folder = tempfile::tempdir().expect("a folder");
+    let labelsets = pods(0..3, 0..4);
+    let put = |name: &str, meta: BlockMeta| {
+        let bytes = build(&labelsets, &Plan::default(), RowForm::BitPacked, &meta).expect("sound");
+        let path = folder.path().join(name);
+        std::fs::write(&path, &bytes).expect("a file");
+        (path, BlockView::open(&bytes).expect("sound").block_id())
+    };
+    let open = |path: &std::path::Path| Block::read(path, Checks::Lazy);
+    let proof = Proof { system: &Disk, open: &open, memory_limit: None, external_labels: &[], observer: &NoObserver };
+    for (merge, older, newer, right, wrong) in [
+        (Min, 5, 9, 5, [4, 9]),
+        (Max, 5, 9, 9, [5, 10]),
+        (Or, 1, 4, 5, [4, 7]),
+        (Sum, 5, 9, 14, [13, 15]),
+        (Newest, 5, 9, 9, [5, 8]),
+        (Same, 5, 5, 5, [4, 6]),
+    ] {
+        let values = |number| vec![column("x", (ValueType::U64, merge, 1), &vec![Some(Value::U64(number)); 12])];
+        let input = |name, number, end| {
+            let time = Some(TimeRange { start: 0, end });
+            put(name, BlockMeta { columns: values(number), time, ..BlockMeta::default() })
+        };
+        let (inputs, ids): (Vec<_>, BTreeSet<_>) =
+            [input("newer.cx", newer, 20), input("older.cx", older, 10)].into_iter().unzip();
+        let prove = |number, parents: BTreeSet<BlockId>| {
+            let time = Some(TimeRange { start: 0, end: 20 });
+            let job = Some(Job { id: [1; 16], output: 0, output_count: 1 });
+            let parents = parents.into_iter().collect();
+            let meta = BlockMeta { columns: values(number), time, job, parents, ..BlockMeta::default() };
+            proof.prove(folder.path(), &[put("output.cx", meta).0], &inputs)
+        };
+        prove(right, ids.clone()).expect("it is their value");
+        for number in wrong {
+            let error = prove(number, ids.clone()).expect_err("another value");
+            assert!(matches!(&error, Unproven::Column { name, .. } if name == "x"), "{merge} {number}: {error}");
         }
     }
 }

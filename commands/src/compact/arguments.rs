@@ -221,6 +221,7 @@ impl Arguments {
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
             columns: KeptColumns { keep: self.keep_columns.clone(), drop: self.drop_columns.clone() },
+            are_pieces: false,
             annotations: self.annotations.into(),
             keeps_inputs: false,
             external_labels: self.external_labels.clone(),

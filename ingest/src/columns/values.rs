@@ -19,7 +19,7 @@ use crate::series_json::is_ref_name;
 pub(super) enum FieldValues {
     /// Values of this column.
     Column(ColumnFacts),
-    /// Other than the field states, it is no series column, for this reason.
+    /// The field should be a series column, and cannot be one for this reason.
     Unusable(&'static str),
     /// The field has other content.
     None,
@@ -40,7 +40,9 @@ pub(super) fn series_column(field: &Field) -> FieldValues {
         _ => return None,
     };
     let merge = match merge.map(|name| ColumnMerge::from_name(name).filter(|merge| merge.allows(value_type))) {
-        Some(Option::None) => return Unusable("its metadata chronoxide.merge is no way to merge these values"),
+        Some(Option::None) => {
+            return Unusable("its metadata chronoxide.merge does not name a way to merge these values");
+        }
         Some(merge) => merge,
         Option::None => Option::None,
     };

@@ -200,7 +200,7 @@ fn fields_that_cannot_be_columns_are_ignored_with_a_reason() {
         assert_eq!(columns_of(&blocks[0]), Columns::from([("kept".to_owned(), column("i64 max 1", &[("a", "1")]))]));
         let [warning] = &report.warnings[..] else { panic!("{:?}", report.warnings) };
         let warning = warning.to_string();
-        let merge = "its metadata chronoxide.merge is no way to merge these values";
+        let merge = "its metadata chronoxide.merge does not name a way to merge these values";
         for expected in [
             format!("case (Int64; {merge})"),
             format!("flags (Int64; {merge})"),
