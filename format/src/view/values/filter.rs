@@ -56,28 +56,7 @@ impl ValueFilter<'_> {
             let number = next / VALUE_GROUP;
             let start = number * VALUE_GROUP;
             let group_end = start.saturating_add(VALUE_GROUP).min(end);
-            let wanted = self.compare(number)?;
-            let mut run = next..next;
-            while next < group_end {
-                let row = next - start;
-                let rest = wanted.get(index(row / 64)).map_or(0, |word| word >> (row % 64));
-                let to_word_end = 64 - row % 64;
-                if rest & 1 == 0 {
-                    next += rest.trailing_zeros().min(to_word_end);
-                    continue;
-                }
-                if run.end != next {
-                    if !run.is_empty() {
-                        each(run.clone())?;
-                    }
-                    run = next..next;
-                }
-                next = (next + rest.trailing_ones()).min(group_end);
-                run.end = next;
-            }
-            if !run.is_empty() {
-                each(run)?;
-            }
+            each_run(&self.compare(number)?, start, next..group_end, &mut each)?;
             next = group_end;
         }
         Ok(())
@@ -175,4 +154,57 @@ fn bitmap(codes: &[u64], passes: impl Fn(u64) -> bool) -> Bitmap {
         *word = codes.iter().rev().fold(0, |word, &code| word << 1 | u64::from(passes(code)));
     }
     bitmap
+}
+
+/// Calls `each` with the runs of wanted series of a group that starts with series `start`, among those of `series`.
+fn each_run<E>(
+    wanted: &Bitmap,
+    start: u32,
+    series: Range<u32>,
+    each: &mut impl FnMut(Range<u32>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut next = series.start;
+    let mut run = next..next;
+    while next < series.end {
+        let row = next - start;
+        let rest = wanted.get(index(row / 64)).map_or(0, |word| word >> (row % 64));
+        // The group of the last refs ends behind all numbers.
+        let end_of = |rows: u32| next.saturating_add(rows.min(64 - row % 64)).min(series.end);
+        if rest & 1 == 0 {
+            next = end_of(rest.trailing_zeros());
+            continue;
+        }
+        if run.end != next && !run.is_empty() {
+            each(run.clone())?;
+        }
+        run = if run.end == next { run.start..next } else { next..next };
+        next = end_of(rest.trailing_ones());
+        run.end = next;
+    }
+    if run.is_empty() { Ok(()) } else { each(run) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_those_of_a_list_of_bits_also_for_the_last_refs() {
+        let words = [0, u64::MAX, 1, 1 << 63, 0xF0F0_0000_0000_000F, !1, u64::MAX >> 1];
+        for (number, start) in (0..4_000_usize).flat_map(|number| [0, 512, u32::MAX - 255].map(|start| (number, start)))
+        {
+            let wanted: Bitmap = [0, 1, 2, 3].map(|word| words[number / 7_usize.pow(word) % 7]);
+            let (first, last) = ((number % 256) as u32, (number / 5 % 257) as u32);
+            let series = start + first..start.saturating_add(last);
+            let mut found = Vec::new();
+            let mut each = |run: Range<u32>| {
+                assert!(!run.is_empty());
+                found.extend(run);
+                Ok::<(), ()>(())
+            };
+            each_run(&wanted, start, series.clone(), &mut each).unwrap();
+            let is_wanted = |series: &u32| wanted[(series - start) as usize / 64] >> ((series - start) % 64) & 1 == 1;
+            assert_eq!(found, series.filter(is_wanted).collect::<Vec<_>>(), "{number} at {start}");
+        }
+    }
 }
