@@ -315,7 +315,9 @@ pub(crate) fn missing(
     for input in inputs {
         by_end.push((input.meta()?.time().map(|time| time.end), input.block_id()));
     }
-    let order = oldest_first(&by_end);
+    let mut order = oldest_first(&by_end);
+    // Copies of a block stand together. Their values were combined once.
+    order.dedup_by_key(|input| by_end[*input].1);
     let mut names = BTreeSet::new();
     for input in inputs {
         for column in input.series_columns() {

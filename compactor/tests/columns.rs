@@ -488,8 +488,9 @@ fn values_of_outputs_are_those_of_their_parents() {
             let time = Some(TimeRange { start: 0, end });
             put(name, BlockMeta { columns: values(number), time, ..BlockMeta::default() })
         };
-        let (inputs, ids): (Vec<_>, BTreeSet<_>) =
-            [input("newer.cx", newer, 20), input("older.cx", older, 10)].into_iter().unzip();
+        let blocks = [input("newer.cx", newer, 20), input("older.cx", older, 10), input("copy.cx", newer, 20)];
+        let (inputs, ids): (Vec<_>, BTreeSet<_>) = blocks.into_iter().unzip();
+        assert_eq!(ids.len(), 2);
         let prove = |number, parents: BTreeSet<BlockId>| {
             let time = Some(TimeRange { start: 0, end: 20 });
             let job = Some(Job { id: [1; 16], output: 0, output_count: 1 });
