@@ -84,8 +84,6 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) columns: InputColumns,
     /// Values of the current series, with the numbers of their columns.
     pub(super) series_values: Vec<(usize, OwnedValue)>,
-    /// Values of a series that has not ended.
-    pub(super) pending_values: Vec<(usize, OwnedValue)>,
     /// Name of the current input.
     pub(super) input_name: String,
     /// True if the name or unit of the current metric is not UTF-8.
@@ -139,7 +137,6 @@ impl<B: BlockSink> Assembler<B> {
             series_times: Vec::new(),
             columns: InputColumns::default(),
             series_values: Vec::new(),
-            pending_values: Vec::new(),
             input_name: String::new(),
             metric_is_invalid: false,
             untimed_points: 0,
@@ -458,10 +455,11 @@ impl<B: BlockSink> Assembler<B> {
         }
     }
 
-    /// Removes the attributes of the current point.
+    /// Removes the attributes and values of the current point. Each point begins with this.
     #[inline]
     pub(super) fn clear_point(&mut self) {
         self.point.clear();
+        self.series_values.clear();
         self.point_list = None;
         self.point_is_deferred = false;
     }

@@ -115,6 +115,7 @@ impl<B: BlockSink> Assembler<B> {
         }
         labels.insert("__name__".to_owned(), TARGET_INFO.name.to_owned());
         self.windows.metric_begins();
+        self.clear_point();
         self.labels.clear();
         for (name, value) in labels {
             let label = self.intern_label(&name, &value)?;

@@ -26,7 +26,6 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         self.clear_point();
         self.metric.clear();
         self.series_times.clear();
-        self.pending_values.clear();
         self.untimed_points = 0;
         self.windows.metric_begins();
         self.check_memory_of_work()
@@ -77,7 +76,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
 
     fn value(&mut self, column: usize, value: Value<'_>) -> Result<(), AssembleError> {
         self.columns.note(column, value);
-        self.pending_values.push((column, value.into()));
+        self.series_values.push((column, value.into()));
         Ok(())
     }
 
@@ -111,7 +110,6 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
 
         self.report.points += self.untimed_points;
         self.report.points_without_time += self.untimed_points;
-        std::mem::swap(&mut self.series_values, &mut self.pending_values);
         let times = std::mem::take(&mut self.series_times);
         let result = if times.is_empty() {
             self.insert([self.default_times()])
@@ -121,8 +119,6 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
             self.insert(times.iter().copied().map(Some))
         };
         self.series_times = times;
-        // Points of other inputs have none.
-        self.series_values.clear();
         result
     }
 

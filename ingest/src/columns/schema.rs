@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::error::SchemaError;
 use super::layout::{Layout, Role};
-use super::values::{FieldValues, series_column};
+use super::values::series_column;
 use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 
@@ -92,12 +92,12 @@ impl LabelColumns {
             let (name, position) = (field.name(), columns.projection.len());
             let is_time = matches!(field.data_type(), DataType::Timestamp(..))
                 && (name == TIMESTAMP || layout == Layout::OpenTelemetry && name == "TimeUnix");
-            let values = if keeps_values && !is_time { series_column(field) } else { FieldValues::None };
-            if let FieldValues::Unusable(reason) = values {
+            let values = if keeps_values && !is_time { series_column(field) } else { Ok(None) };
+            if let Err(reason) = values {
                 columns.ignored.push(format!("{} ({}; {reason})", name, field.data_type()));
                 continue;
             }
-            if let FieldValues::Column(facts) = values {
+            if let Ok(Some(facts)) = values {
                 if columns.values.iter().any(|(_, known)| known.name == facts.name) {
                     return Err(SchemaError::DuplicateColumn { name: facts.name });
                 }

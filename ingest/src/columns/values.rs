@@ -15,20 +15,13 @@ use super::texts::Texts;
 use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 
-/// Field of a table, as a series column.
-pub(super) enum FieldValues {
-    /// Values of this column.
-    Column(ColumnFacts),
-    /// The field should be a series column, and cannot be one for this reason.
-    Unusable(&'static str),
-    /// The field has other content.
-    None,
-}
-
-/// Returns the series column of a field of integers, of timestamps, or of bytes whose metadata has a way to merge. A
-/// unit that is not allowed counts as 1.
-pub(super) fn series_column(field: &Field) -> FieldValues {
-    use FieldValues::{Column, None, Unusable};
+/// Returns the series column of a field of integers, of timestamps, or of bytes whose metadata has a way to merge.
+/// Returns `None` for other fields. A unit that is not allowed counts as 1.
+///
+/// # Errors
+///
+/// The reason why such a field cannot be a series column.
+pub(super) fn series_column(field: &Field) -> Result<Option<ColumnFacts>, &'static str> {
     let metadata = field.metadata();
     let merge = metadata.get(field_key::MERGE);
     let value_type = match field.data_type() {
@@ -37,35 +30,33 @@ pub(super) fn series_column(field: &Field) -> FieldValues {
         }
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => ValueType::U64,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView if merge.is_some() => ValueType::Bytes,
-        _ => return None,
+        _ => return Ok(None),
     };
-    let merge = match merge.map(|name| ColumnMerge::from_name(name).filter(|merge| merge.allows(value_type))) {
-        Some(Option::None) => {
-            return Unusable("its metadata chronoxide.merge does not name a way to merge these values");
-        }
-        Some(merge) => merge,
-        Option::None => Option::None,
+    let allowed = |name: &String| {
+        let merge = ColumnMerge::from_name(name).filter(|merge| merge.allows(value_type));
+        merge.ok_or("its metadata chronoxide.merge does not name a way to merge these values")
     };
+    let merge = merge.map(allowed).transpose()?;
     // Exports have refs, which mean nothing in another block.
     if merge.is_none() && is_ref_name(field.name()) {
-        return None;
+        return Ok(None);
     }
     let name = metadata.get(field_key::NAME).unwrap_or(field.name());
     if name.is_empty() || name.len() > MAX_COLUMN_NAME_LEN as usize {
-        return Unusable("the name of a series column has 1 to 255 bytes");
+        return Err("the name of a series column has 1 to 255 bytes");
     }
     let time_merge = match name.as_str() {
         FIRST_TIME => Some(ColumnMerge::Min),
         LAST_TIME => Some(ColumnMerge::Max),
-        _ => Option::None,
+        _ => None,
     };
     if time_merge.is_some() && value_type != ValueType::I64 {
-        return Unusable("times of series are signed integers or timestamps");
+        return Err("times of series are signed integers or timestamps");
     }
     let merge = time_merge.or(merge).unwrap_or(ColumnMerge::Newest);
     let unit = metadata.get(field_key::UNIT).and_then(|unit| unit.parse().ok());
     let unit = unit.filter(|&unit| value_type.allows_unit(unit)).unwrap_or(1);
-    Column(ColumnFacts { name: name.clone(), value_type, merge, unit })
+    Ok(Some(ColumnFacts { name: name.clone(), value_type, merge, unit }))
 }
 
 /// Values of a series column in a batch.
