@@ -341,7 +341,7 @@ fn column_missing(
     inputs: &[BlockView<'_>],
     order: Option<&[usize]>,
 ) -> chronoxide_format::Result<Option<usize>> {
-    let (of_inputs, of_outputs) = (columns_named(name, inputs)?, columns_named(name, outputs)?);
+    let of_inputs = columns_named(name, inputs)?;
     let Some((first, column)) = of_inputs.iter().enumerate().find_map(|(input, column)| Some((input, (*column)?)))
     else {
         return Ok(None);
@@ -350,8 +350,10 @@ fn column_missing(
     if merge == ColumnMerge::Drop {
         return Ok(None);
     }
-    let is_alike =
-        |other: &SeriesColumn<'_>| (other.value_type(), other.merge()) == (column.value_type(), column.merge());
+    let mut of_outputs = columns_named(name, outputs)?;
+    for of_output in &mut of_outputs {
+        *of_output = of_output.filter(|other| (other.value_type(), other.merge()) == (column.value_type(), merge));
+    }
     let unit = of_inputs.iter().flatten().fold(column.unit(), |unit, other| merge.common_unit(unit, other.unit()));
     // The kind is that of a column that was written.
     let Ok(writer) = ColumnWriter::with_unit(name, column.value_type(), merge, unit) else { return Ok(Some(first)) };
@@ -368,7 +370,7 @@ fn column_missing(
                 labels.push((label.name, label.value));
             }
             for ((output, of_output), combined) in outputs.iter().zip(&of_outputs).zip(&mut combined) {
-                let Some(of_output) = of_output.filter(is_alike) else { continue };
+                let Some(of_output) = of_output else { continue };
                 // Labels of a sound block can be found in others.
                 let Ok(Some(found)) = output.find(labels.iter().copied()) else { continue };
                 is_held |= match order {
@@ -383,7 +385,7 @@ fn column_missing(
         }
     }
     for (column, combined) in of_outputs.iter().zip(&combined).filter(|_| order.is_some()) {
-        let Some(column) = column.filter(is_alike) else { continue };
+        let Some(column) = column else { continue };
         let mut is_equal = true;
         column.read(SeriesRef(0)..SeriesRef(u32::MAX), |series, value| {
             is_equal &= value == combined.get(series.0);

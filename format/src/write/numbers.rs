@@ -132,14 +132,16 @@ impl Codes {
             let others = low32(rows) - count;
             Choice { common, width: 0, exceptions: others, exception_width: widest }
         };
-        // Equal codes have equal widths, and equal buckets.
-        let most = by_width.iter().copied().max().unwrap_or_default();
-        if of_common(0, most).len(rows) >= best.len(rows) {
+        // Equal codes have equal widths, and equal buckets: no code is more frequent than these.
+        let may_be_best = |counts: &[u32]| {
+            let most = counts.iter().copied().max().unwrap_or_default();
+            of_common(0, most).len(rows) < best.len(rows)
+        };
+        if !may_be_best(&by_width) {
             return best;
         }
         let buckets = self.buckets(widest);
-        let most = buckets.iter().copied().max().unwrap_or_default();
-        if of_common(0, most).len(rows) >= best.len(rows) {
+        if !may_be_best(&buckets) {
             return best;
         }
         let (common, count) = self.most_frequent(widest, &buckets);

@@ -49,8 +49,7 @@ impl SeriesValues {
     pub fn with_room(mut self, series: u32) -> Self {
         match &mut self.values {
             Values::Numbers(numbers, known) => {
-                numbers.resize(numbers.len().max(index(series)), 0);
-                known.resize(numbers.len(), false);
+                make_room(numbers, known, index(series));
             }
             Values::Bytes(bytes) => bytes.resize(bytes.len().max(index(series)), None),
         }
@@ -128,13 +127,11 @@ impl SeriesValues {
                     let (of_group, others) = targets.split_at_checked(group.len()).unwrap_or_default();
                     targets = others;
                     if let Some(last) = of_group.iter().flatten().max() {
-                        let _ = place(numbers, known, *last);
+                        make_room(numbers, known, index(*last) + 1);
                     }
                     for (number, target) in group.iter().zip(of_group) {
                         let (Some(number), Some(target)) = (number, target) else { continue };
-                        let at = index(*target);
-                        if let (Some(number_there), Some(is_known)) = (numbers.get_mut(at), known.get_mut(at)) {
-                            let place = Number { number: number_there, is_known };
+                        if let Some(place) = Number::at(numbers, known, *target) {
                             is_combined &= place.combine(number.wrapping_mul(factor), combine);
                         }
                     }
@@ -193,7 +190,14 @@ struct Number<'v> {
     is_known: &'v mut bool,
 }
 
-impl Number<'_> {
+impl<'v> Number<'v> {
+    /// Returns the place of a series, or `None` if there is no room for it.
+    #[inline]
+    fn at(numbers: &'v mut [u64], known: &'v mut [bool], series: u32) -> Option<Self> {
+        let at = index(series);
+        Some(Self { number: numbers.get_mut(at)?, is_known: known.get_mut(at)? })
+    }
+
     /// Combines a number with the one that is there. Returns false, and changes nothing, if that cannot be done.
     #[inline]
     fn combine(self, newer: u64, combine: impl Fn(u64, u64) -> Option<u64>) -> bool {
@@ -209,12 +213,17 @@ impl Number<'_> {
 /// Returns the place of a series, which is made if there is none.
 #[inline]
 fn place<'v>(numbers: &'v mut Vec<u64>, known: &'v mut Vec<bool>, series: u32) -> Option<Number<'v>> {
-    let at = index(series);
-    if numbers.len() <= at {
-        numbers.resize(at + 1, 0);
-        known.resize(at + 1, false);
+    make_room(numbers, known, index(series) + 1);
+    Number::at(numbers, known, series)
+}
+
+/// Makes places for the numbers of at least `count` series.
+#[inline]
+fn make_room(numbers: &mut Vec<u64>, known: &mut Vec<bool>, count: usize) {
+    if numbers.len() < count {
+        numbers.resize(count, 0);
+        known.resize(count, false);
     }
-    Some(Number { number: numbers.get_mut(at)?, is_known: known.get_mut(at)? })
 }
 
 /// Combines the bytes of a series with those that are there. Returns false, and changes nothing, if that cannot be

@@ -247,7 +247,7 @@ impl<'a> SeriesColumn<'a> {
                 }
                 let value = match group.number(code) {
                     Some(number) if self.value_type == ValueType::Bytes => {
-                        Some(Value::Bytes(texts.text(self, self.text_number(next, number)?)?))
+                        Some(Value::Bytes(texts.text(self.text_number(next, number)?)?))
                     }
                     Some(number) => Some(self.value(next, number)?),
                     None => None,
