@@ -1,13 +1,14 @@
 //! [`Selection`]: selected series, to be kept and combined.
 
 use std::fmt;
+use std::ops::Range;
 
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_reader::SeriesRef;
 use chronoxide_select::{Labels, Limits, Selection as Refs};
 
 use crate::series::SeriesRows;
-use crate::{Blocks, Error, ErrorKind, Query, SeriesId};
+use crate::{BlockId, Blocks, Error, ErrorKind, Query, SeriesId};
 
 /// Selected series of each block, which keep the blocks open: what an engine keeps of a query, and combines with
 /// others. A series that several blocks have is selected in each.
@@ -90,19 +91,24 @@ impl Selection {
         blocks.flat_map(|(block, refs)| refs.iter().map(|series| SeriesId { block: block.id(), series: series.0 }))
     }
 
+    /// Returns the runs of neighbouring series, with their positions in their block, in the order of ids.
+    pub fn ranges(&self) -> impl Iterator<Item = (BlockId, Range<u32>)> {
+        let blocks = self.blocks.set.blocks().iter().zip(&self.refs);
+        blocks.flat_map(|(block, refs)| {
+            refs.ranges().map(|range| (block.id(), Range { start: range.start.0, end: range.end.0 }))
+        })
+    }
+
     /// Returns the id at a position. Costs a look at each run of neighbouring series before it.
     #[must_use]
     pub fn nth(&self, position: u64) -> Option<SeriesId> {
         let mut left = position;
-        for (block, refs) in self.blocks.set.blocks().iter().zip(&self.refs) {
-            for range in refs.ranges() {
-                let count = u64::from(range.end.0 - range.start.0);
-                if left < count {
-                    let series = range.start.0 + u32::try_from(left).unwrap_or_default();
-                    return Some(SeriesId { block: block.id(), series });
-                }
-                left -= count;
+        for (block, range) in self.ranges() {
+            let count = range.len() as u64;
+            if left < count {
+                return Some(SeriesId { block, series: range.start + u32::try_from(left).unwrap_or_default() });
             }
+            left -= count;
         }
         None
     }

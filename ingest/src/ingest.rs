@@ -59,6 +59,10 @@ pub struct IngestOptions {
     /// If true, integers, timestamps and marked bytes of Parquet and Arrow inputs become series columns of blocks: see
     /// [`columns`](crate::columns).
     pub keep_columns: bool,
+    /// If true, store the chunk lists of blocks of Prometheus's TSDB as columns: see
+    /// [`chunk_lists`](crate::prometheus::chunk_lists). With
+    /// [`separate_input_windows`](AssembleOptions::separate_input_windows), each of them gets its own blocks.
+    pub chunk_lists: bool,
     /// How series are assembled into blocks.
     pub assemble: AssembleOptions,
 }
@@ -73,6 +77,7 @@ impl Default for IngestOptions {
             keep_float_labels: false,
             ignore_deletions: false,
             keep_columns: true,
+            chunk_lists: false,
             assemble: AssembleOptions::default(),
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chronoxide_format::view::TimeRange;
 use chronoxide_ingest::assemble::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
 use chronoxide_ingest::input::Format;
-use clap::{Parser, ValueEnum};
+use clap::{ArgGroup, Parser, ValueEnum};
 use jiff::SignedDuration;
 
 use crate::argument::{count, external_label, instant, pair, positive, size};
@@ -21,6 +21,7 @@ use crate::{Exit, Failure, Layout, Quiet};
 /// with zstd or gzip. Writes the labels of each distinct series to one or more blocks.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
+#[command(group(ArgGroup::new("timed").multiple(true)))]
 pub(crate) struct Arguments {
     /// Captures to read: files, tar archives, folders (with subfolders) or patterns; `-` reads standard input. URLs
     /// such as s3://BUCKET/PREFIX/, gs:// and az:// read the blocks of Prometheus's TSDB below them
@@ -96,17 +97,23 @@ pub(crate) struct Arguments {
     /// chronoxide.last_time); a series without any time has none. Takes 16 bytes of memory per series and window, and
     /// 0.03 bytes of a block per series if all have points throughout; up to 2 bytes if each begins and ends at a
     /// time of its own
-    #[arg(long, help_heading = "Columns")]
+    #[arg(long, group = "timed", help_heading = "Columns")]
     pub(crate) times: bool,
+
+    /// Store where the chunks of each series of Prometheus's TSDB are, as columns, and the times of series as --times
+    /// does: Prometheus's engine needs no `index` then. Each block of Prometheus gives a block of its own, or with a
+    /// file as output all of them one. Write-ahead logs are left out
+    #[arg(long, conflicts_with = "window", group = "timed", help_heading = "Prometheus")]
+    pub(crate) chunks: bool,
 
     /// Store no columns of Parquet and Arrow inputs: by default, integers, timestamps, and bytes that an export of
     /// `chronoxide-inspect` marks become series columns of the blocks, such as times
     #[arg(long, help_heading = "Columns")]
     pub(crate) no_columns: bool,
 
-    /// With --times, round first times down and last times up to multiples of this duration; a shorter one takes more
+    /// With --times or --chunks, round first times down and last times up to multiples of this duration; a shorter one takes more
     /// bytes
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = time_step, requires = "times", help_heading = "Columns")]
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = time_step, requires = "timed", help_heading = "Columns")]
     pub(crate) time_step: NonZeroU64,
 
     /// Store histograms and summaries of OTLP as classic Prometheus series: _bucket with le, _sum, _count, quantile
@@ -205,6 +212,7 @@ Examples:
   chronoxide-ingest exports/ -o blocks/ --window 1h
   chronoxide-ingest exports/ -o s3://metrics/blocks/ --window 1h
   chronoxide-ingest /var/lib/prometheus/data -o blocks/
+  chronoxide-ingest --chunks /var/lib/prometheus/data -o labels/
   chronoxide-ingest 'scrapes/*.prom' --path-label 'instance={1}:9100' -o scrapes.cx
   chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
   curl -sG http://localhost:9090/api/v1/series --data-urlencode 'match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";

@@ -95,6 +95,37 @@ pub(crate) fn expand(arguments: &[PathBuf], interruption: &Interruption) -> Resu
     Ok(inputs)
 }
 
+impl Inputs {
+    /// Keeps only blocks of Prometheus's TSDB. Files of folders that are none are unread, except write-ahead logs: their
+    /// samples are still those of a running Prometheus.
+    ///
+    /// # Errors
+    ///
+    /// A named input is something else, or no block is left.
+    pub(crate) fn keep_tsdb_blocks(&mut self) -> Result<(), Failure> {
+        let is_block = |input: &Input| input.bucket_block.is_some() || input.path.is_dir() && !is_wal(&input.path);
+        let (blocks, others): (Vec<Input>, Vec<Input>) = std::mem::take(&mut self.all).into_iter().partition(is_block);
+        self.all = blocks;
+        if let Some(named) = others.iter().find(|input| input.folder.is_none()) {
+            let message = format!("{}: --chunks reads blocks of Prometheus's TSDB only", named.path.display());
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        if let (true, Some(Input { folder: Some(folder), .. })) = (self.all.is_empty(), others.first()) {
+            let message = format!("{}: no blocks of Prometheus's TSDB in this folder", folder.display());
+            return Err(Failure::new(Exit::Unsupported, message));
+        }
+        for other in others {
+            if is_wal(&other.path) {
+                let name = other.path.display();
+                tell(|out| writeln!(out, "note: {name}: left out: the head of a TSDB has no chunk files"));
+            } else {
+                self.unread.push((other.path, "not a block of Prometheus's TSDB".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn expand_into(arguments: &[PathBuf], interruption: &Interruption, inputs: &mut Inputs) -> Result<(), Failure> {
     for argument in arguments {
         if let Some(url) = url(argument) {

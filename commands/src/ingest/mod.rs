@@ -75,6 +75,9 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let options = options(&arguments, memory)?;
     let interruption = Interruption::watch()?;
     let mut found = inputs::expand(&arguments.inputs, &interruption)?;
+    if arguments.chunks {
+        found.keep_tsdb_blocks()?;
+    }
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;
     let labels = path_labels::input_labels(&arguments, &found)?;
@@ -269,6 +272,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         keep_float_labels: arguments.keep_float_labels,
         ignore_deletions: arguments.ignore_deletions,
         keep_columns: !arguments.no_columns,
+        chunk_lists: arguments.chunks,
         assemble: AssembleOptions {
             layout: arguments.layout.into(),
             archive: arguments.archive,
@@ -277,7 +281,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
             window: arguments.window,
             separate_input_windows: is_folder,
             time: arguments.time,
-            time_step: arguments.times.then_some(arguments.time_step),
+            time_step: (arguments.times || arguments.chunks).then_some(arguments.time_step),
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
             max_windows: arguments.max_windows,
             // Several blocks become one file.

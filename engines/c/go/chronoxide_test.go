@@ -87,7 +87,7 @@ func everything(blocks *Blocks) *Querier { return blocks.Querier(math.MinInt64, 
 
 func TestSeriesAreThoseOfTheDump(t *testing.T) {
 	expected := dumped(t, "planned.txt")
-	series := everything(open(t, folder(t, "planned.cx"))).Select(context.Background())
+	series := everything(open(t, folder(t, "planned.cx"))).Select(context.Background(), true)
 	var last []Label
 	seen := 0
 	for ; series.Next(); seen++ {
@@ -108,7 +108,7 @@ func TestSeriesAreThoseOfTheDump(t *testing.T) {
 func TestSeriesOfSeveralBlocksComeOnce(t *testing.T) {
 	// The first two have the same series, and different ids: with one id, they would be copies.
 	blocks := open(t, folder(t, "plain-bitpacked.cx", "read-only.cx", "planned-small.cx"))
-	series := everything(blocks).Select(context.Background(), Matcher{MatchNotEqual, "__name__", ""})
+	series := everything(blocks).Select(context.Background(), true, Matcher{MatchNotEqual, "__name__", ""})
 	refs, joined := 0, 0
 	var last []Label
 	for series.Next() {
@@ -147,7 +147,7 @@ func TestNamesAndValues(t *testing.T) {
 func TestTimeLimitsBlocks(t *testing.T) {
 	blocks := open(t, folder(t, "meta.cx"))
 	count := func(mint, maxt int64) int {
-		series := blocks.Querier(mint, maxt).Select(context.Background())
+		series := blocks.Querier(mint, maxt).Select(context.Background(), true)
 		seen := 0
 		for series.Next() {
 			seen++
@@ -177,7 +177,7 @@ func TestRefresh(t *testing.T) {
 	defer fresh.Close()
 	count := func(blocks *Blocks) (seen int, ids map[SeriesID]bool) {
 		ids = map[SeriesID]bool{}
-		for series := everything(blocks).Select(context.Background()); series.Next(); seen++ {
+		for series := everything(blocks).Select(context.Background(), true); series.Next(); seen++ {
 			for _, id := range series.At().IDs {
 				ids[id] = true
 			}
@@ -210,17 +210,17 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	defer blocks.Close()
-	series := everything(blocks).Select(context.Background(), Matcher{MatchRegexp, "pod", "("})
+	series := everything(blocks).Select(context.Background(), true, Matcher{MatchRegexp, "pod", "("})
 	if series.Next() || !errors.As(series.Err(), &failure) || failure.Status != 2 {
 		t.Fatal(series.Err())
 	}
 	limited := everything(blocks)
 	limited.MaxSeries = 779
-	if series := limited.Select(context.Background()); series.Next() || !strings.Contains(series.Err().Error(), "779") {
+	if series := limited.Select(context.Background(), true); series.Next() || !strings.Contains(series.Err().Error(), "779") {
 		t.Fatal(series.Err())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancelled := everything(blocks).Select(ctx)
+	cancelled := everything(blocks).Select(ctx, true)
 	if !cancelled.Next() {
 		t.Fatal(cancelled.Err())
 	}
@@ -241,7 +241,7 @@ func TestGoroutinesShareBlocks(t *testing.T) {
 		go func() {
 			defer group.Done()
 			for round := 0; round < 10; round++ {
-				series := everything(blocks).Select(context.Background())
+				series := everything(blocks).Select(context.Background(), true)
 				seen := 0
 				for series.Next() {
 					seen++
@@ -259,7 +259,7 @@ func BenchmarkSelect(b *testing.B) {
 	querier := everything(open(b, folder(b, "planned.cx")))
 	seen := 0
 	for i := 0; i < b.N; i++ {
-		series := querier.Select(context.Background())
+		series := querier.Select(context.Background(), true)
 		for series.Next() {
 			seen++
 		}
@@ -281,7 +281,7 @@ func TestTimeLimitsSeries(t *testing.T) {
 				expected++
 			}
 		}
-		series := blocks.Querier(start+within[0]*minute, start+within[1]*minute).Select(context.Background())
+		series := blocks.Querier(start+within[0]*minute, start+within[1]*minute).Select(context.Background(), true)
 		seen := 0
 		for series.Next() {
 			seen++

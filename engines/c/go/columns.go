@@ -136,10 +136,18 @@ func (c *Column) ReadBytes(ids []SeriesID, values [][]byte) error {
 	if err := check(status, &failure); err != nil {
 		return err
 	}
+	// One allocation for all of them.
+	length := 0
+	for _, bytes := range found {
+		length += int(bytes.len)
+	}
+	copies := make([]byte, 0, length)
 	for i, bytes := range found {
 		values[i] = nil
 		if bytes.data != nil {
-			values[i] = append([]byte{}, unsafe.Slice((*byte)(bytes.data), bytes.len)...)
+			start := len(copies)
+			copies = append(copies, unsafe.Slice((*byte)(bytes.data), bytes.len)...)
+			values[i] = copies[start:len(copies):len(copies)]
 		}
 	}
 	// The bytes are those of the blocks, which the column keeps.

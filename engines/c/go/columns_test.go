@@ -16,7 +16,7 @@ import (
 func idsOf(t *testing.T, blocks *Blocks, count int) []SeriesID {
 	t.Helper()
 	found := map[[16]byte][]SeriesID{}
-	series := everything(blocks).Select(context.Background())
+	series := everything(blocks).Select(context.Background(), true)
 	for series.Next() {
 		for _, id := range series.At().IDs {
 			found[id.Block] = append(found[id.Block], id)

@@ -27,7 +27,7 @@ func Example() {
 	pods := chronoxide.Matcher{Type: chronoxide.MatchRegexp, Name: "pod", Value: "(api|db)-1"}
 	ours := chronoxide.Matcher{Type: chronoxide.MatchNotEqual, Name: "job", Value: ""}
 
-	series := querier.Select(context.Background(), up, pods, ours)
+	series := querier.Select(context.Background(), true, up, pods, ours)
 	for series.Next() {
 		found := series.At()
 		for _, id := range found.IDs {
@@ -57,7 +57,7 @@ func ExampleColumn() {
 		log.Fatal(err)
 	}
 	defer blocks.Close()
-	series := blocks.Querier(math.MinInt64, math.MaxInt64).Select(context.Background())
+	series := blocks.Querier(math.MinInt64, math.MaxInt64).Select(context.Background(), true)
 	var ids []chronoxide.SeriesID
 	for series.Next() {
 		ids = append(ids, series.At().IDs...)

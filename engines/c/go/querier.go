@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"runtime"
+	"slices"
 	"unsafe"
 )
 
@@ -15,8 +16,10 @@ import (
 type Querier struct {
 	blocks *Blocks
 	within C.cx_time_range
-	// MaxSeries limits the series that a Select may return, or is 0.
+	// MaxSeries limits the series that a Select may return, or is 0. More are an error.
 	MaxSeries uint64
+	// MaxStrings limits the names and values of labels that are returned, the first ones, or is 0.
+	MaxStrings int
 }
 
 // Querier returns a querier of the times from mint to maxt, in milliseconds since 1970, both included.
@@ -64,7 +67,7 @@ func (q *Querier) query(
 	pinned.Pin(&within)
 	query := C.cx_query{
 		selectors: &selectors[0], selector_count: 1, within: &within, damaged: damaged, cancel: cancel,
-		max_series: C.uint64_t(q.MaxSeries),
+		max_series: C.uint64_t(q.MaxSeries), max_strings: C.size_t(q.MaxStrings),
 	}
 	status := ask(&query, &failure)
 	pinned.Unpin()
@@ -97,12 +100,38 @@ func (q *Querier) LabelValues(
 	return takeStrings(list), warnings, err
 }
 
-// Select returns the series that satisfy all matchers, in the order of their labels. A series that several blocks have
-// comes once, with its id in each.
-func (q *Querier) Select(ctx context.Context, matchers ...Matcher) *SeriesSet {
+// Select returns the series that satisfy all matchers, in the order of their labels if sorted, and otherwise in that of
+// their ids, which is faster. A series that several blocks have comes once, with its id in each.
+func (q *Querier) Select(ctx context.Context, sorted bool, matchers ...Matcher) *SeriesSet {
+	order := C.cx_order(C.CX_ORDER_REFS)
+	if sorted {
+		order = C.CX_ORDER_LABELS
+	}
 	var rows *C.cx_rows
 	warnings, err := q.query(ctx, matchers, func(query *C.cx_query, failure *C.cx_error) C.cx_status {
-		return C.cx_query_series(q.blocks.handle, query, C.CX_ORDER_LABELS, &rows, failure)
+		return C.cx_query_series(q.blocks.handle, query, order, &rows, failure)
 	})
 	return newSeriesSet(ctx, rows, warnings, err)
 }
+
+// IDRange is a run of neighbouring series of a block.
+type IDRange struct {
+	Block [16]byte
+	// Start is the position of the first series in the block, and End the one behind the last.
+	Start, End uint32
+}
+
+// SelectRanges returns the ids of the series that satisfy all matchers, in their order. A series that several blocks
+// have comes in each.
+func (q *Querier) SelectRanges(ctx context.Context, matchers ...Matcher) (ranges []IDRange, warnings []error, err error) {
+	var selection *C.cx_selection
+	warnings, err = q.query(ctx, matchers, func(query *C.cx_query, failure *C.cx_error) C.cx_status {
+		return C.cx_query_select(q.blocks.handle, query, &selection, failure)
+	})
+	defer C.cx_selection_free(selection)
+	first := (*IDRange)(unsafe.Pointer(C.cx_selection_ranges(selection)))
+	return slices.Clone(unsafe.Slice(first, C.cx_selection_range_count(selection))), warnings, err
+}
+
+// It does not compile if the layouts differ.
+var _ [unsafe.Sizeof(IDRange{})]byte = [C.sizeof_cx_id_range]byte{}

@@ -133,6 +133,12 @@ typedef struct cx_reader cx_reader;
 typedef struct cx_rows cx_rows;
 
 /**
+ * Ids of selected series, as ranges, in the order of blocks and positions. It does not change: several threads may use
+ * one handle at once.
+ */
+typedef struct cx_selection cx_selection;
+
+/**
  * Matchers, with compiled regular expressions. It does not change: several threads may use one handle at once.
  */
 typedef struct cx_selector cx_selector;
@@ -335,6 +341,33 @@ typedef struct cx_bytes {
 } cx_bytes;
 
 /**
+ * Several series: the ids and labels of all of them one after another, and where those of each end. The arrays are
+ * valid until the next call with the same rows or reader; what the labels point to, as long as the blocks.
+ */
+typedef struct cx_series_batch {
+    /**
+     * Number of series; 0 after the last one.
+     */
+    size_t series_count;
+    /**
+     * Ids of the series, one per block that has it. NULL for those of a reader, whose caller has them.
+     */
+    const struct cx_series_id *ids;
+    /**
+     * For each series, the number of ids up to its last one.
+     */
+    const size_t *id_ends;
+    /**
+     * Labels, those of each series in the order of their names.
+     */
+    const struct cx_label *labels;
+    /**
+     * For each series, the number of labels up to its last one.
+     */
+    const size_t *label_ends;
+} cx_series_batch;
+
+/**
  * Comparison of a matcher: one of CX_OPERATOR_....
  */
 typedef int32_t cx_operator;
@@ -410,6 +443,24 @@ typedef struct cx_query {
      */
     size_t max_strings;
 } cx_query;
+
+/**
+ * Neighbouring series of a block.
+ */
+typedef struct cx_id_range {
+    /**
+     * Id of the block.
+     */
+    struct cx_block_id block;
+    /**
+     * Position of the first series in the block.
+     */
+    uint32_t start;
+    /**
+     * Position behind the last one.
+     */
+    uint32_t end;
+} cx_id_range;
 
 /**
  * Series that have equal values of the labels that were asked for.
@@ -876,6 +927,15 @@ cx_status cx_reader_labels(const struct cx_reader *reader,
                            struct cx_error *error);
 
 /**
+ * Writes the labels of `id_count` series. One that no block has gets no labels.
+ */
+cx_status cx_reader_labels_batch(const struct cx_reader *reader,
+                                 const struct cx_series_id *ids,
+                                 size_t id_count,
+                                 struct cx_series_batch *series,
+                                 struct cx_error *error);
+
+/**
  * Frees a reader, or does nothing for NULL.
  */
 void cx_reader_free(struct cx_reader *reader);
@@ -942,6 +1002,31 @@ void cx_cancel_set(const struct cx_cancel *cancel);
 void cx_cancel_free(struct cx_cancel *cancel);
 
 /**
+ * Selects the series of a query, and returns their ids as ranges: a metric is often one range per keyset. A series that
+ * several blocks have comes in each.
+ */
+cx_status cx_query_select(const struct cx_blocks *blocks,
+                          const struct cx_query *query,
+                          struct cx_selection **selection,
+                          struct cx_error *error);
+
+/**
+ * Returns the number of ranges; 0 for NULL.
+ */
+size_t cx_selection_range_count(const struct cx_selection *selection);
+
+/**
+ * Returns the ranges, as many as cx_selection_range_count says; NULL for none, and for NULL. They are valid until the
+ * selection is freed.
+ */
+const struct cx_id_range *cx_selection_ranges(const struct cx_selection *selection);
+
+/**
+ * Frees a selection, or does nothing for NULL.
+ */
+void cx_selection_free(struct cx_selection *selection);
+
+/**
  * Counts the series of a query by the values of some labels, or of all others if `without` is true, as
  * `count by (namespace) (...)` of PromQL does. PromQL's `without` also drops `__name__`: name it, too.
  */
@@ -989,6 +1074,15 @@ cx_status cx_rows_next(const struct cx_rows *rows, struct cx_series *series, str
  * Steps to the next series, and writes it without its labels: for callers that need its ids only.
  */
 cx_status cx_rows_next_ids(const struct cx_rows *rows, struct cx_series *series, struct cx_error *error);
+
+/**
+ * Steps over up to `max_count` series, and writes them. After the last one, there are none. If a series cannot be read,
+ * those before it come first, and the error with the next call; then it goes on as cx_rows_next does.
+ */
+cx_status cx_rows_next_batch(const struct cx_rows *rows,
+                             size_t max_count,
+                             struct cx_series_batch *series,
+                             struct cx_error *error);
 
 /**
  * Adds the errors of damaged blocks that rows have met to a list, if the query of the rows skips them: ask after the

@@ -37,10 +37,12 @@
 //! | `label` | labels, strings and ids |
 //! | `blocks` | open, refresh, describe, verify, find |
 //! | `columns` | values of series, by their ids |
+//! | `batch` | many series at once |
 //! | `reader` | labels of many series, by their ids |
 //! | `selector` | selectors: from text, or from matchers |
 //! | `query` | queries of the caller; counts, names and values of labels |
 //! | `groups` | numbers of series by label |
+//! | `selection` | selected series as ranges of ids |
 //! | `rows` | selected series with their labels, one by one |
 //! | `arrow` | selected series as streams of Arrow record batches |
 //! | `strings` | lists of strings |
@@ -53,6 +55,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod arrow;
+pub mod batch;
 pub mod blocks;
 pub mod columns;
 pub mod error;
@@ -63,6 +66,7 @@ mod pointer;
 pub mod query;
 pub mod reader;
 pub mod rows;
+pub mod selection;
 pub mod selector;
 pub mod status;
 pub mod strings;
@@ -88,6 +92,7 @@ mod tests {
             may_be_shared::<query::CxCancel>(),
             may_be_shared::<reader::CxReader>(),
             may_be_shared::<rows::CxRows>(),
+            may_be_shared::<selection::CxSelection>(),
             may_be_shared::<selector::CxSelector>(),
             may_be_shared::<strings::CxStrings>(),
         ];

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use blocks::{Damage, OwnedRows};
 
+use crate::batch::{Batch, CxSeriesBatch};
 use crate::blocks::CxBlocks;
 use crate::error::{CxError, Failure, guard, guard_value};
 use crate::failures::CxFailures;
@@ -49,12 +50,40 @@ struct Walk {
     rows: OwnedRows,
     ids: Vec<CxSeriesId>,
     labels: Vec<CxLabel>,
+    batch: Batch,
+    /// Error behind the series of the last batch.
+    failed: Option<blocks::Error>,
 }
 
 impl Walk {
+    fn new(rows: OwnedRows) -> Self {
+        Self { rows, ids: Vec::new(), labels: Vec::new(), batch: Batch::default(), failed: None }
+    }
+
+    /// Steps over up to `max_count` series. An error comes alone: if there are series before it, with the next call.
+    fn next_batch(&mut self, max_count: usize) -> Result<CxSeriesBatch, blocks::Error> {
+        let Self { rows, batch, failed, .. } = self;
+        batch.clear();
+        if let Some(error) = failed.take() {
+            return Err(error);
+        }
+        for _ in 0..max_count {
+            match rows.next() {
+                Ok(Some(series)) => batch.push(series.ids(), series.labels()),
+                Ok(None) => break,
+                Err(error) if batch.is_empty() => return Err(error),
+                Err(error) => {
+                    *failed = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(batch.view())
+    }
+
     /// Steps to the next series. Without its labels if they are not wanted.
     fn next(&mut self, with_labels: bool) -> Result<CxSeries, blocks::Error> {
-        let Self { rows, ids, labels } = self;
+        let Self { rows, ids, labels, .. } = self;
         ids.clear();
         labels.clear();
         if with_labels {
@@ -97,7 +126,7 @@ pub unsafe extern "C" fn cx_query_series(
                     })
                 }
             })?;
-            Ok(CxRows { walk: Mutex::new(Walk { rows, ids: Vec::new(), labels: Vec::new() }), damaged })
+            Ok(CxRows { walk: Mutex::new(Walk::new(rows)), damaged })
         })
     })
 }
@@ -134,6 +163,27 @@ fn next(
         series.write(CxSeries { ids: ptr::null(), id_count: 0, labels: ptr::null(), label_count: 0 });
         let mut walk = lock(&required(rows, "rows")?.walk, "rows")?;
         series.write(walk.next(with_labels)?);
+        Ok(())
+    })
+}
+
+/// Steps over up to `max_count` series, and writes them. After the last one, there are none. If a series cannot be read,
+/// those before it come first, and the error with the next call; then it goes on as cx_rows_next does.
+#[unsafe(no_mangle)]
+pub extern "C" fn cx_rows_next_batch(
+    rows: Option<&CxRows>,
+    max_count: usize,
+    series: Option<&mut MaybeUninit<CxSeriesBatch>>,
+    error: Option<&mut MaybeUninit<CxError>>,
+) -> CxStatus {
+    guard(error, || {
+        let series = required(series, "series")?;
+        series.write(CxSeriesBatch::EMPTY);
+        let mut walk = lock(&required(rows, "rows")?.walk, "rows")?;
+        if max_count == 0 {
+            return Err(Failure::usage("max_count: 0 series would look like the end".to_owned()));
+        }
+        series.write(walk.next_batch(max_count)?);
         Ok(())
     })
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use cbindgen::{Builder, Config};
 
 /// Sources with declarations, in the order of the header.
-const SOURCES: [&str; 14] = [
-    "status", "error", "version", "label", "failures", "blocks", "columns", "reader", "selector", "query", "groups",
-    "rows", "arrow", "strings",
+const SOURCES: [&str; 16] = [
+    "status", "error", "version", "label", "failures", "blocks", "columns", "batch", "reader", "selector", "query",
+    "selection", "groups", "rows", "arrow", "strings",
 ];
 
 fn root() -> PathBuf {

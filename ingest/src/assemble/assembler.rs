@@ -270,6 +270,19 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
+    /// Begins an input with columns of its own: if inputs with windows get blocks of their own, this one does too, and
+    /// the columns of those before it do not count any more.
+    pub(crate) fn input_is_separate(&mut self) -> Result<(), AssembleError> {
+        if self.options.separate_input_windows {
+            if !self.store.is_empty() {
+                self.cut_and_restart()?;
+            }
+            self.input_window = InputWindow::NoInput;
+            self.columns = InputColumns::default();
+        }
+        Ok(())
+    }
+
     /// Begins an input without a window.
     pub(crate) fn input_has_no_window(&mut self) -> Result<(), AssembleError> {
         self.begin_window(InputWindow::Unknown)

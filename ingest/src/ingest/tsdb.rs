@@ -8,7 +8,9 @@ use crate::assemble::BlockSink;
 use crate::error::IngestError;
 use crate::input::Position;
 use crate::prometheus::tombstones::Tombstones;
-use crate::prometheus::tsdb::{INDEX, TsdbBlockError, TsdbError, TsdbFiles, TsdbIndex, TsdbMeta, parse_tombstones};
+use crate::prometheus::tsdb::{
+    INDEX, TsdbBlockError, TsdbError, TsdbFiles, TsdbIndex, TsdbMeta, is_block_id, parse_tombstones,
+};
 use crate::report::TsdbWarning;
 
 impl<B: BlockSink> Ingest<B> {
@@ -64,6 +66,15 @@ impl<B: BlockSink> Ingest<B> {
         mut index: TsdbIndex<R>,
     ) -> Result<(), IngestError> {
         let position = Position::start_of(index.file_len());
+        if self.options.chunk_lists {
+            let id = meta.map(|meta| meta.ulid.as_str()).unwrap_or_default();
+            if !is_block_id(id) {
+                let source = TsdbBlockError::Id { found: id.to_owned() };
+                return Err(IngestError::TsdbBlock { input: name.to_owned(), source });
+            }
+            self.assembler.input_is_separate()?;
+            index = index.with_chunk_lists(id, &mut self.assembler)?;
+        }
         self.assembler.input_has_external_labels(meta.into_iter().flat_map(TsdbMeta::external_labels))?;
         match meta.and_then(TsdbMeta::window) {
             Some(window) => self.assembler.input_has_window(window)?,

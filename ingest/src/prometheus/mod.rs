@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`text`] | the exposition text formats, line by line |
+//! | [`chunk_lists`] | chunk lists of series of the TSDB, as columns of a block |
 //! | [`proto`] | the exposition format as protobuf, family by family |
 //! | [`remote_write`] | remote-write requests |
 //! | [`tombstones`] | deleted times of series of the TSDB |
@@ -12,6 +13,7 @@
 //! All decoders give their parts to a [`SeriesSink`]: labels as written, including empty values,
 //! with the metric's name as `__name__`, and times in nanoseconds.
 
+pub mod chunk_lists;
 mod float;
 mod kind;
 mod label_pair;

@@ -36,6 +36,13 @@ impl Tombstones {
         let found = end.checked_sub(1).and_then(|place| self.sorted.get(place));
         found.is_some_and(|found| found.reference == reference && last <= found.last)
     }
+
+    /// Returns the first and last deleted times of a series, in their order, in milliseconds since 1970.
+    pub fn times(&self, reference: u64) -> impl Iterator<Item = (i64, i64)> {
+        let start = self.sorted.partition_point(|other| other.reference < reference);
+        let rest = self.sorted.get(start..).unwrap_or_default().iter();
+        rest.take_while(move |other| other.reference == reference).map(|other| (other.first, other.last))
+    }
 }
 
 impl FromIterator<(u64, i64, i64)> for Tombstones {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::prometheus::chunk_lists::ChunkListError;
+
 /// Error of reading a series. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -98,6 +100,20 @@ pub enum TsdbBlockError {
         /// Reason.
         reason: &'static str,
     },
+    /// The chunk list of a series is too long.
+    #[error("the series at byte {offset} of the index: {source}")]
+    ChunkList {
+        /// Start of the series.
+        offset: u64,
+        /// Reason.
+        source: ChunkListError,
+    },
+    /// The id of the block is not valid, so that nothing can refer to its chunks.
+    #[error("damaged block: meta.json has {found:?} for the id, which is not a ULID; chunk lists need one")]
+    Id {
+        /// Id in `meta.json`, empty without metadata.
+        found: String,
+    },
     /// A series refers to a symbol that does not exist.
     #[error("the series at byte {offset} of the index refers to symbol {symbol}, which does not exist")]
     SymbolRef {
@@ -120,6 +136,13 @@ impl TsdbBlockError {
     /// Returns true if the bytes of the block are damaged, and false if it cannot be read or is not supported.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        !matches!(self, Self::Open { .. } | Self::Read { .. } | Self::Version { .. } | Self::MetaVersion { .. })
+        !matches!(
+            self,
+            Self::Open { .. }
+                | Self::Read { .. }
+                | Self::Version { .. }
+                | Self::MetaVersion { .. }
+                | Self::ChunkList { .. }
+        )
     }
 }

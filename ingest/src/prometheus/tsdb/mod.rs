@@ -45,6 +45,7 @@ use symbols::Symbols;
 use toc::Toc;
 pub use tombstones::parse_tombstones;
 
+use crate::prometheus::chunk_lists::ChunkColumns;
 use crate::prometheus::tombstones::Tombstones;
 use crate::series::SeriesSink;
 
@@ -97,6 +98,8 @@ pub struct TsdbIndex<R> {
     entry: Entry,
     tombstones: Tombstones,
     deleted_series: u64,
+    /// Columns of the chunk lists, if these are read.
+    chunks: Option<ChunkColumns>,
     is_stopped: bool,
 }
 
@@ -116,7 +119,7 @@ impl<R: Read + Seek> TsdbIndex<R> {
         let len = input.len()?;
         input.seek(toc.series.start)?;
         let (entry, tombstones) = (Entry::default(), Tombstones::default());
-        Ok(Self { input, len, toc, symbols, entry, tombstones, deleted_series: 0, is_stopped: false })
+        Ok(Self { input, len, toc, symbols, entry, tombstones, deleted_series: 0, chunks: None, is_stopped: false })
     }
 
     /// Leaves out series whose chunks are all deleted.
@@ -124,6 +127,19 @@ impl<R: Read + Seek> TsdbIndex<R> {
     pub fn without_deleted(mut self, tombstones: Tombstones) -> Self {
         self.tombstones = tombstones;
         self
+    }
+
+    /// Gives the chunk lists of series, too, as values of the columns that [CHUNKS.md] describes, for the block of
+    /// Prometheus with this id.
+    ///
+    /// # Errors
+    ///
+    /// The sink refuses a column.
+    ///
+    /// [CHUNKS.md]: https://docs.rs/crate/chronoxide-format/latest/source/spec/CHUNKS.md
+    pub fn with_chunk_lists<S: SeriesSink>(mut self, id: &str, sink: &mut S) -> Result<Self, S::Error> {
+        self.chunks = Some(ChunkColumns::new(id, sink)?);
+        Ok(self)
     }
 
     /// Returns the number of series so far that were left out because all of their chunks are deleted.
@@ -161,7 +177,12 @@ impl<R: Read + Seek> TsdbIndex<R> {
             }
             self.deleted_series += 1;
         }
-        self.entry.give(&self.symbols, sink).map_err(TsdbError::Sink)?;
+        let mut columns = self.chunks.as_mut();
+        if let Some(columns_of_series) = columns.take() {
+            let has_chunks = self.entry.encode_chunks(self.toc.version, &self.tombstones, columns_of_series)?;
+            columns = has_chunks.then_some(columns_of_series);
+        }
+        self.entry.give(&self.symbols, columns.as_deref(), sink).map_err(TsdbError::Sink)?;
         self.is_stopped = false;
         Ok(true)
     }

@@ -7,6 +7,7 @@ use super::input::{Fields, Input};
 use super::symbols::Symbols;
 use super::toc::IndexVersion;
 use crate::prometheus::MILLISECOND;
+use crate::prometheus::chunk_lists::{ChunkColumns, ChunkPlace};
 use crate::prometheus::tombstones::Tombstones;
 use crate::series::SeriesSink;
 
@@ -29,8 +30,7 @@ pub(super) struct Entry {
     length: Vec<u8>,
     /// References to names and values.
     labels: Vec<(u64, u64)>,
-    /// First and last time of each chunk, in milliseconds.
-    chunks: Vec<(i64, i64)>,
+    chunks: Vec<ChunkPlace>,
 }
 
 impl Entry {
@@ -90,22 +90,22 @@ impl Entry {
             labels.push((fields.uvarint()?, fields.uvarint()?));
         }
         chunks.clear();
-        let mut last = None;
         for _ in 0..fields.uvarint()? {
             let place = fields.offset();
             // Differences wrap around, like in the writer.
-            let min = match last {
+            let first = match chunks.last() {
                 None => fields.varint()?,
-                Some(last) => fields.uvarint()?.cast_signed().wrapping_add(last),
+                Some(before) => fields.uvarint()?.cast_signed().wrapping_add(before.last),
             };
-            let max = fields.uvarint()?.cast_signed().wrapping_add(min);
-            // Place of the chunk: a number, then differences.
-            fields.uvarint()?;
-            if max < min {
+            let last = fields.uvarint()?.cast_signed().wrapping_add(first);
+            let reference = match chunks.last() {
+                None => fields.uvarint()?,
+                Some(before) => before.reference.wrapping_add_signed(fields.varint()?),
+            };
+            if last < first {
                 return Err(TsdbBlockError::Damaged { offset: place, reason: "chunk ends before it starts" });
             }
-            chunks.push((min, max));
-            last = Some(max);
+            chunks.push(ChunkPlace { reference, first, last });
         }
         if fields.is_empty() {
             Ok(())
@@ -117,10 +117,26 @@ impl Entry {
         }
     }
 
+    /// Returns the reference of the series, which tombstones have.
+    fn reference(&self, version: IndexVersion) -> u64 {
+        if version == IndexVersion::V1 { self.offset } else { self.offset / ALIGNMENT }
+    }
+
+    /// Encodes the chunks of the series as values of columns. Returns false without chunks.
+    pub(super) fn encode_chunks(
+        &self,
+        version: IndexVersion,
+        tombstones: &Tombstones,
+        columns: &mut ChunkColumns,
+    ) -> Result<bool, TsdbBlockError> {
+        let encoded = columns.encode(&self.chunks, tombstones.times(self.reference(version)));
+        encoded.map_err(|source| TsdbBlockError::ChunkList { offset: self.offset, source })
+    }
+
     /// Returns true if the series has chunks and all of them are deleted.
     pub(super) fn is_deleted(&self, version: IndexVersion, tombstones: &Tombstones) -> bool {
-        let reference = if version == IndexVersion::V1 { self.offset } else { self.offset / ALIGNMENT };
-        let is_covered = |&(first, last): &(i64, i64)| tombstones.cover(reference, first, last);
+        let reference = self.reference(version);
+        let is_covered = |chunk: &ChunkPlace| tombstones.cover(reference, chunk.first, chunk.last);
         !tombstones.is_empty() && !self.chunks.is_empty() && self.chunks.iter().all(is_covered)
     }
 
@@ -174,14 +190,22 @@ impl Entry {
         Ok(input.be32()? == crc32c::crc32c(&self.bytes))
     }
 
-    /// Gives the series to `sink`.
-    pub(super) fn give<S: SeriesSink>(&self, symbols: &Symbols, sink: &mut S) -> Result<(), S::Error> {
+    /// Gives the series to `sink`, with the values of columns that were encoded.
+    pub(super) fn give<S: SeriesSink>(
+        &self,
+        symbols: &Symbols,
+        chunks: Option<&ChunkColumns>,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
         sink.series_begins()?;
         for &(name, value) in &self.labels {
             // Both exist: they were checked when the series was read.
             sink.label(symbols.get(name).unwrap_or_default(), symbols.get(value).unwrap_or_default())?;
         }
-        for &(first, last) in &self.chunks {
+        if let Some(columns) = chunks {
+            columns.give(sink)?;
+        }
+        for &ChunkPlace { first, last, .. } in &self.chunks {
             match first.checked_mul(MILLISECOND).zip(last.checked_mul(MILLISECOND)) {
                 Some((first, last)) => sink.points(first, last)?,
                 None => sink.point_without_time()?,

@@ -1,0 +1,166 @@
+package prometheus
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"chronoxide"
+)
+
+// querier answers for a range of times, both ends included.
+type querier struct {
+	snapshot   *snapshot
+	options    Options
+	mint, maxt int64
+	closed     bool
+}
+
+type sampleQuerier struct{ *querier }
+
+type chunkQuerier struct{ *querier }
+
+// everySeries is the matcher for which tsdb's queriers take all postings as they are.
+var everySeries = labels.MustNewMatcher(labels.MatchEqual, "", "")
+
+func (q *querier) Close() error {
+	if q.closed {
+		return errors.New("querier already closed")
+	}
+	q.closed = true
+	return q.snapshot.release()
+}
+
+// strings returns a querier of names and values of labels.
+func (q *querier) strings(limit int) *chronoxide.Querier {
+	all := q.snapshot.blocks.Querier(q.mint, q.maxt)
+	all.MaxStrings = limit
+	return all
+}
+
+func limit(hints *storage.LabelHints) int {
+	if hints == nil {
+		return 0
+	}
+	return hints.Limit
+}
+
+func (q *querier) LabelValues(
+	ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
+	values, warnings, err := q.strings(limit(hints)).LabelValues(ctx, name, converted(matchers)...)
+	return values, annotated(warnings), err
+}
+
+func (q *querier) LabelNames(
+	ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
+	names, warnings, err := q.strings(limit(hints)).LabelNames(ctx, converted(matchers)...)
+	return names, annotated(warnings), err
+}
+
+func annotated(warnings []error) annotations.Annotations {
+	var all annotations.Annotations
+	for _, warning := range warnings {
+		all.Add(warning)
+	}
+	return all
+}
+
+// selected are the layers of a Select, each with its own selection.
+func (q *querier) selected(
+	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers []*labels.Matcher,
+) (layers []*selected, warnings annotations.Annotations, err error) {
+	mint, maxt := q.mint, q.maxt
+	if hints != nil {
+		mint, maxt = hints.Start, hints.End
+	}
+	folders, failures := q.snapshot.layers(mint, maxt)
+	if len(failures) > 0 && !q.options.PartialAnswers {
+		return nil, nil, errors.Join(failures...)
+	}
+	// Several layers are merged by their labels.
+	sortSeries = sortSeries || len(folders) > 1
+	for _, layer := range folders {
+		series := q.snapshot.blocks.Querier(mint, maxt)
+		series.MaxSeries = q.options.MaxSeries
+		layers = append(layers, &selected{
+			ctx: ctx, folders: layer, series: series.Select(ctx, sortSeries, converted(matchers)...),
+		})
+	}
+	return layers, annotated(failures), nil
+}
+
+// Select returns the series that satisfy all matchers, with their samples.
+func (q *sampleQuerier) Select(
+	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher,
+) storage.SeriesSet {
+	layers, warnings, err := q.selected(ctx, sortSeries, hints, matchers)
+	if err != nil {
+		return storage.ErrSeriesSet(err)
+	}
+	var sets []storage.SeriesSet
+	for _, layer := range layers {
+		reader, err := tsdb.NewBlockQuerier(layer, q.mint, q.maxt)
+		if err != nil {
+			return storage.ErrSeriesSet(err)
+		}
+		sets = append(sets, &warnedSeries{reader.Select(ctx, false, hints, everySeries), layer, warnings})
+	}
+	if len(sets) == 0 {
+		return &warnedSeries{storage.EmptySeriesSet(), nil, warnings}
+	}
+	return storage.NewMergeSeriesSet(sets, hintedLimit(hints), storage.ChainedSeriesMerge)
+}
+
+// Select returns the series that satisfy all matchers, with their chunks.
+func (q *chunkQuerier) Select(
+	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher,
+) storage.ChunkSeriesSet {
+	layers, warnings, err := q.selected(ctx, sortSeries, hints, matchers)
+	if err != nil {
+		return storage.ErrChunkSeriesSet(err)
+	}
+	var sets []storage.ChunkSeriesSet
+	for _, layer := range layers {
+		reader, err := tsdb.NewBlockChunkQuerier(layer, q.mint, q.maxt)
+		if err != nil {
+			return storage.ErrChunkSeriesSet(err)
+		}
+		sets = append(sets, &warnedChunks{reader.Select(ctx, false, hints, everySeries), layer, warnings})
+	}
+	if len(sets) == 0 {
+		return &warnedChunks{storage.NewSeriesSetToChunkSet(storage.EmptySeriesSet()), nil, warnings}
+	}
+	merge := storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)
+	return storage.NewMergeChunkSeriesSet(sets, hintedLimit(hints), merge)
+}
+
+func hintedLimit(hints *storage.SelectHints) int {
+	if hints == nil {
+		return 0
+	}
+	return hints.Limit
+}
+
+// warnedSeries adds warnings of damaged blocks, which are known at the end.
+type warnedSeries struct {
+	storage.SeriesSet
+	layer    *selected
+	warnings annotations.Annotations
+}
+
+func (s *warnedSeries) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }
+
+// warnedChunks adds warnings, as warnedSeries does.
+type warnedChunks struct {
+	storage.ChunkSeriesSet
+	layer    *selected
+	warnings annotations.Annotations
+}
+
+func (s *warnedChunks) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }

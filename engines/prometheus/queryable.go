@@ -1,0 +1,268 @@
+package prometheus
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/prometheus/storage"
+
+	"chronoxide"
+)
+
+// Options say how a Queryable answers.
+type Options struct {
+	// MaxSeries limits the series of a Select, before their chunks are looked at; 0 for no limit. More are an error.
+	MaxSeries uint64
+	// PartialAnswers makes errors of single folders of chunks warnings: their samples are missing.
+	PartialAnswers bool
+}
+
+// Queryable answers from a folder of Chronoxide blocks with chunk lists, and from the folders of Prometheus with the
+// samples. Matchers go to the Chronoxide blocks as they are: a block that serves many folders of samples is searched
+// once for all of them.
+//
+// Blocks are those that were there at the last Reload. Queriers that are open keep theirs.
+type Queryable struct {
+	options         Options
+	labels, samples string
+
+	mutex    sync.Mutex
+	snapshot *snapshot
+}
+
+var (
+	_ storage.SampleAndChunkQueryable = (*Queryable)(nil)
+	_ storage.ExemplarQueryable       = (*Queryable)(nil)
+)
+
+// Open opens the blocks in the folder labels. samples is a data folder of Prometheus: it has the folders of the blocks
+// that the chunk lists name. Warnings has the errors of files in labels that are not valid blocks.
+func Open(labels, samples string, options Options) (queryable *Queryable, warnings []error, err error) {
+	blocks, warnings, err := chronoxide.Open(labels)
+	if err != nil {
+		return nil, nil, err
+	}
+	taken, err := newSnapshot(blocks, samples, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Queryable{options: options, labels: labels, samples: samples, snapshot: taken}, warnings, nil
+}
+
+// Reload opens the folders again, as they are now. It keeps what is known of blocks that are still there.
+func (q *Queryable) Reload() (warnings []error, err error) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if q.snapshot == nil {
+		return nil, os.ErrClosed
+	}
+	blocks, warnings, err := q.snapshot.blocks.Refresh()
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := newSnapshot(blocks, q.samples, q.snapshot.folders)
+	if err != nil {
+		return nil, err
+	}
+	old := q.snapshot
+	q.snapshot = fresh
+	return warnings, old.release()
+}
+
+// Close releases the blocks when the last querier is closed.
+func (q *Queryable) Close() error {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if q.snapshot == nil {
+		return nil
+	}
+	old := q.snapshot
+	q.snapshot = nil
+	return old.release()
+}
+
+// acquire returns the blocks as they are now.
+func (q *Queryable) acquire() (*snapshot, error) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if q.snapshot == nil {
+		return nil, os.ErrClosed
+	}
+	q.snapshot.users.Add(1)
+	return q.snapshot, nil
+}
+
+// StartTime returns the first time of the samples in milliseconds, or the greatest time without samples.
+func (q *Queryable) StartTime() (int64, error) {
+	taken, err := q.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer taken.release()
+	start := int64(maxTime)
+	for _, folder := range taken.folders {
+		if folder.err == nil {
+			start = min(start, folder.shared.meta.MinTime)
+		}
+	}
+	return start, nil
+}
+
+// Querier returns a querier of samples.
+func (q *Queryable) Querier(mint, maxt int64) (storage.Querier, error) {
+	base, err := q.querier(mint, maxt)
+	if err != nil {
+		return nil, err
+	}
+	return &sampleQuerier{base}, nil
+}
+
+// ChunkQuerier returns a querier of chunks.
+func (q *Queryable) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
+	base, err := q.querier(mint, maxt)
+	if err != nil {
+		return nil, err
+	}
+	return &chunkQuerier{base}, nil
+}
+
+func (q *Queryable) querier(mint, maxt int64) (*querier, error) {
+	taken, err := q.acquire()
+	if err != nil {
+		return nil, err
+	}
+	return &querier{snapshot: taken, options: q.options, mint: mint, maxt: maxt}, nil
+}
+
+// snapshot are blocks, and the folders of their chunks, as they were at one time. It is closed when its last user
+// releases it.
+type snapshot struct {
+	users  atomic.Int64
+	blocks *chronoxide.Blocks
+	// folders are sorted by their start times.
+	folders []*listedFolder
+}
+
+// listedFolder is a folder of chunks that blocks name: shared, unless err says why it cannot be read.
+type listedFolder struct {
+	id      string
+	columns *chunkColumns
+	shared  *sharedFolder
+	err     error
+}
+
+// sharedFolder is a folder of several snapshots.
+type sharedFolder struct {
+	*chunkFolder
+	users atomic.Int64
+}
+
+// newSnapshot takes blocks, and opens the folders that they name, other than those that are known.
+func newSnapshot(blocks *chronoxide.Blocks, samples string, known []*listedFolder) (taken *snapshot, err error) {
+	taken = &snapshot{blocks: blocks}
+	taken.users.Store(1)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, taken.release())
+		}
+	}()
+	columns, err := blocks.Columns()
+	if err != nil {
+		return taken, err
+	}
+	for _, column := range columns {
+		id, found := strings.CutPrefix(column.Name, firstChunkColumn)
+		if !found {
+			continue
+		}
+		listed := &listedFolder{id: id}
+		if listed.columns, err = openChunkColumns(blocks, id); err != nil {
+			return taken, err
+		}
+		taken.folders = append(taken.folders, listed)
+		// An id is part of a path.
+		if strings.ContainsAny(id, `/\`) || id == "" || id[0] == '.' {
+			listed.err = fmt.Errorf("the column %s names no folder", column.Name)
+			continue
+		}
+		for _, other := range known {
+			if other.id == id && other.shared != nil {
+				listed.shared = other.shared
+			}
+		}
+		if listed.shared == nil {
+			folder, err := openChunkFolder(filepath.Join(samples, id))
+			if err != nil {
+				listed.err = err
+				continue
+			}
+			listed.shared = &sharedFolder{chunkFolder: folder}
+		}
+		listed.shared.users.Add(1)
+	}
+	slices.SortStableFunc(taken.folders, func(left, right *listedFolder) int {
+		switch {
+		case left.start() < right.start():
+			return -1
+		case left.start() > right.start():
+			return 1
+		}
+		return strings.Compare(left.id, right.id)
+	})
+	return taken, nil
+}
+
+func (f *listedFolder) start() int64 {
+	if f.err != nil {
+		return minTime
+	}
+	return f.shared.meta.MinTime
+}
+
+// release ends a use.
+func (s *snapshot) release() (err error) {
+	if s.users.Add(-1) > 0 {
+		return nil
+	}
+	for _, folder := range s.folders {
+		if folder.columns != nil {
+			folder.columns.close()
+		}
+		if folder.shared != nil && folder.shared.users.Add(-1) == 0 {
+			err = errors.Join(err, folder.shared.close())
+		}
+	}
+	s.blocks.Close()
+	return err
+}
+
+// layers returns the folders with samples in a range of times, both ends included, in lists whose folders do not
+// overlap: mostly one.
+func (s *snapshot) layers(mint, maxt int64) (layers [][]*listedFolder, failures []error) {
+	for _, folder := range s.folders {
+		if folder.err != nil {
+			failures = append(failures, folder.err)
+			continue
+		}
+		// The end of a block is not in it.
+		meta := folder.shared.meta
+		if meta.MinTime > maxt || meta.MaxTime <= mint {
+			continue
+		}
+		free := slices.IndexFunc(layers, func(layer []*listedFolder) bool {
+			return layer[len(layer)-1].shared.meta.MaxTime <= meta.MinTime
+		})
+		if free < 0 {
+			layers = append(layers, nil)
+			free = len(layers) - 1
+		}
+		layers[free] = append(layers[free], folder)
+	}
+	return layers, failures
+}

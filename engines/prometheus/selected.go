@@ -1,0 +1,257 @@
+package prometheus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/tsdb/index"
+	"github.com/prometheus/prometheus/tsdb/tombstones"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"chronoxide"
+)
+
+// selected is a selection as a tsdb.BlockReader: its only postings are the selected series, which are numbered as they
+// come. So tsdb's own queriers do all that is about samples: trimming, deletions, iterators.
+//
+// They ask for series, chunks and deletions of the series at hand only, so that one batch of series is in memory.
+// Chunks are asked for at any time later.
+type selected struct {
+	ctx    context.Context
+	series *chronoxide.SeriesSet
+	// folders do not overlap, and are sorted by time.
+	folders []*listedFolder
+
+	batch *chronoxide.Batch
+	// place is the position in the batch, and number that in the selection.
+	place  int
+	number storage.SeriesRef
+	// lists has the values of each folder for the ids of the batch.
+	lists []chunkLists
+	// shard keeps the series of one shard.
+	shard, shardCount uint64
+	builder           labels.ScratchBuilder
+	err               error
+}
+
+// The number of a folder stands in the upper 16 bits of a chunk reference, where those of files have zeros.
+const folderShift, maxFolders = 48, 1 << 16
+
+// Index returns the selection itself.
+func (s *selected) Index() (tsdb.IndexReader, error) { return selectedIndex{s}, nil }
+
+func (s *selected) Chunks() (tsdb.ChunkReader, error) { return selectedChunks{s.folders}, nil }
+
+func (s *selected) Tombstones() (tombstones.Reader, error) { return selectedTombstones{s}, nil }
+
+func (s *selected) Meta() tsdb.BlockMeta { return tsdb.BlockMeta{} }
+
+func (s *selected) Size() int64 { return 0 }
+
+// next steps to the next series.
+func (s *selected) next() bool {
+	for s.err == nil {
+		if s.batch != nil && s.place+1 < s.batch.Len() {
+			s.place++
+		} else if !s.nextBatch() {
+			return false
+		}
+		s.number++
+		if s.shardCount == 0 {
+			return true
+		}
+		read(s.batch, s.place, &s.builder)
+		if labels.StableHash(s.builder.Labels())%s.shardCount == s.shard {
+			return true
+		}
+	}
+	return false
+}
+
+// nextBatch reads the next series and their chunk lists.
+func (s *selected) nextBatch() bool {
+	if s.batch, s.place = s.series.NextBatch(), 0; s.batch == nil {
+		s.err = s.series.Err()
+		return false
+	}
+	if len(s.folders) > maxFolders {
+		s.err = errors.New("more than 65,536 folders of chunks in the range of times")
+		return false
+	}
+	if s.lists == nil {
+		s.lists = make([]chunkLists, len(s.folders))
+	}
+	for position, folder := range s.folders {
+		if s.err = s.lists[position].read(folder.columns, s.batch.AllIDs()); s.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// appendChunks appends the chunks of the series at hand, in the order of folders.
+func (s *selected) appendChunks(to []chunks.Meta) (_ []chunks.Meta, err error) {
+	ids, first := s.batch.IDs(s.place)
+	for number := range s.folders {
+		lists := &s.lists[number]
+		// Several blocks can have the list of one folder, and then it is the same.
+		for position := first; position < first+len(ids); position++ {
+			if !lists.present[position] {
+				continue
+			}
+			if to, err = lists.appendChunks(position, uint64(number)<<folderShift, to); err != nil {
+				return nil, fmt.Errorf("block %x, series %d, folder %s: %w",
+					ids[position-first].Block, ids[position-first].Series, s.folders[number].id, err)
+			}
+			break
+		}
+	}
+	return to, nil
+}
+
+// deleted returns the deleted times of the series at hand. Those of a folder are cut to its times.
+func (s *selected) deleted() (all tombstones.Intervals, err error) {
+	ids, first := s.batch.IDs(s.place)
+	for number, folder := range s.folders {
+		if folder.columns.deletions == nil {
+			continue
+		}
+		for position := first; position < first+len(ids); position++ {
+			intervals, err := s.lists[number].deleted(position)
+			if err != nil {
+				return nil, err
+			}
+			for _, one := range intervals {
+				meta := folder.shared.meta
+				one.Mint, one.Maxt = max(one.Mint, meta.MinTime), min(one.Maxt, meta.MaxTime-1)
+				if one.Mint <= one.Maxt {
+					all = all.Add(one)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// warned returns warnings, and those of damaged blocks.
+func (s *selected) warned(warnings annotations.Annotations) annotations.Annotations {
+	if s == nil {
+		return warnings
+	}
+	all := annotated(s.series.Warnings())
+	return all.Merge(warnings)
+}
+
+// selectedIndex has the selected series as all postings.
+type selectedIndex struct{ *selected }
+
+// errSelection says that the rest of an index is not there: tsdb's queriers do not ask for it.
+var errSelection = errors.New("not an index, but a selection")
+
+func (i selectedIndex) Postings(context.Context, string, ...string) (index.Postings, error) {
+	return selectedPostings(i), nil
+}
+
+func (i selectedIndex) ShardedPostings(p index.Postings, shard, count uint64) index.Postings {
+	i.shard, i.shardCount = shard, count
+	return p
+}
+
+// SortedPostings returns postings as they are: they were selected in the order of labels.
+func (selectedIndex) SortedPostings(p index.Postings) index.Postings { return p }
+
+func (i selectedIndex) Series(ref storage.SeriesRef, builder *labels.ScratchBuilder, to *[]chunks.Meta) (err error) {
+	if ref != i.number {
+		return errSelection
+	}
+	read(i.batch, i.place, builder)
+	*to, err = i.appendChunks((*to)[:0])
+	return err
+}
+
+func (selectedIndex) Symbols() index.StringIter { return failedStrings{errSelection} }
+
+func (selectedIndex) SortedLabelValues(
+	context.Context, string, *storage.LabelHints, ...*labels.Matcher,
+) ([]string, error) {
+	return nil, errSelection
+}
+
+func (selectedIndex) LabelValues(
+	context.Context, string, *storage.LabelHints, ...*labels.Matcher,
+) ([]string, error) {
+	return nil, errSelection
+}
+
+func (selectedIndex) PostingsForLabelMatching(context.Context, string, func(string) bool) index.Postings {
+	return index.ErrPostings(errSelection)
+}
+
+func (selectedIndex) PostingsForAllLabelValues(context.Context, string) index.Postings {
+	return index.ErrPostings(errSelection)
+}
+
+func (selectedIndex) LabelNames(context.Context, ...*labels.Matcher) ([]string, error) {
+	return nil, errSelection
+}
+
+func (selectedIndex) LabelNamesFor(context.Context, index.Postings) ([]string, error) {
+	return nil, errSelection
+}
+
+// Close does nothing: the end of the series releases them, or the garbage collector.
+func (selectedIndex) Close() error { return nil }
+
+// selectedPostings are the selected series.
+type selectedPostings struct{ *selected }
+
+func (p selectedPostings) Next() bool { return p.next() }
+
+func (p selectedPostings) Seek(ref storage.SeriesRef) bool {
+	for p.number < ref {
+		if !p.next() {
+			return false
+		}
+	}
+	return true
+}
+
+func (p selectedPostings) At() storage.SeriesRef { return p.number }
+
+func (p selectedPostings) Err() error { return p.err }
+
+// selectedTombstones has the deletions of the series at hand.
+type selectedTombstones struct{ *selected }
+
+func (t selectedTombstones) Get(ref storage.SeriesRef) (tombstones.Intervals, error) {
+	if ref != t.number {
+		return nil, errSelection
+	}
+	return t.deleted()
+}
+
+func (selectedTombstones) Iter(func(storage.SeriesRef, tombstones.Intervals) error) error {
+	return errSelection
+}
+
+func (selectedTombstones) Total() uint64 { return 0 }
+
+func (selectedTombstones) Close() error { return nil }
+
+// selectedChunks reads chunks of all folders of a selection.
+type selectedChunks struct{ folders []*listedFolder }
+
+func (c selectedChunks) ChunkOrIterable(meta chunks.Meta) (chunkenc.Chunk, chunkenc.Iterable, error) {
+	folder := c.folders[meta.Ref>>folderShift]
+	meta.Ref &= 1<<folderShift - 1
+	chunk, err := folder.shared.chunk(meta)
+	return chunk, nil, err
+}
+
+func (selectedChunks) Close() error { return nil }
