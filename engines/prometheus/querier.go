@@ -71,14 +71,26 @@ func annotated(warnings []error) annotations.Annotations {
 	return all
 }
 
+// hints returns those of the caller, or of the range of the querier.
+func (q *querier) hints(hints *storage.SelectHints) *storage.SelectHints {
+	if hints == nil {
+		return &storage.SelectHints{Start: q.mint, End: q.maxt}
+	}
+	return hints
+}
+
+// untrimmed returns hints by which tsdb trims nothing: a selection does.
+func untrimmed(hints *storage.SelectHints) *storage.SelectHints {
+	copied := *hints
+	copied.DisableTrimming = true
+	return &copied
+}
+
 // selected are the layers of a Select, each with its own selection.
 func (q *querier) selected(
 	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers []*labels.Matcher,
 ) (layers []*selected, warnings annotations.Annotations, err error) {
-	mint, maxt := q.mint, q.maxt
-	if hints != nil {
-		mint, maxt = hints.Start, hints.End
-	}
+	mint, maxt := hints.Start, hints.End
 	folders, failures := q.snapshot.layers(mint, maxt)
 	if len(failures) > 0 && !q.options.PartialAnswers {
 		return nil, nil, errors.Join(failures...)
@@ -88,9 +100,16 @@ func (q *querier) selected(
 	for _, layer := range folders {
 		series := q.snapshot.blocks.Querier(mint, maxt)
 		series.MaxSeries = q.options.MaxSeries
-		layers = append(layers, &selected{
-			ctx: ctx, folders: layer, series: series.Select(ctx, sortSeries, converted(matchers)...),
-		})
+		selected := &selected{
+			folders: layer, series: series.Select(ctx, sortSeries, converted(matchers)...), mint: mint, maxt: maxt,
+		}
+		for _, folder := range layer {
+			selected.starts = append(selected.starts, folder.shared.meta.MinTime)
+		}
+		if !hints.DisableTrimming {
+			selected.outside = outside(mint, maxt)
+		}
+		layers = append(layers, selected)
 	}
 	return layers, annotated(failures), nil
 }
@@ -99,6 +118,7 @@ func (q *querier) selected(
 func (q *sampleQuerier) Select(
 	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher,
 ) storage.SeriesSet {
+	hints = q.hints(hints)
 	layers, warnings, err := q.selected(ctx, sortSeries, hints, matchers)
 	if err != nil {
 		return storage.ErrSeriesSet(err)
@@ -109,18 +129,19 @@ func (q *sampleQuerier) Select(
 		if err != nil {
 			return storage.ErrSeriesSet(err)
 		}
-		sets = append(sets, &warnedSeries{reader.Select(ctx, false, hints, everySeries), layer, warnings})
+		sets = append(sets, &warnedSeries{reader.Select(ctx, false, untrimmed(hints), everySeries), layer, warnings})
 	}
 	if len(sets) == 0 {
 		return &warnedSeries{storage.EmptySeriesSet(), nil, warnings}
 	}
-	return storage.NewMergeSeriesSet(sets, hintedLimit(hints), storage.ChainedSeriesMerge)
+	return storage.NewMergeSeriesSet(sets, hints.Limit, storage.ChainedSeriesMerge)
 }
 
 // Select returns the series that satisfy all matchers, with their chunks.
 func (q *chunkQuerier) Select(
 	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher,
 ) storage.ChunkSeriesSet {
+	hints = q.hints(hints)
 	layers, warnings, err := q.selected(ctx, sortSeries, hints, matchers)
 	if err != nil {
 		return storage.ErrChunkSeriesSet(err)
@@ -131,27 +152,27 @@ func (q *chunkQuerier) Select(
 		if err != nil {
 			return storage.ErrChunkSeriesSet(err)
 		}
-		sets = append(sets, &warnedChunks{reader.Select(ctx, false, hints, everySeries), layer, warnings})
+		sets = append(sets, &warnedChunks{reader.Select(ctx, false, untrimmed(hints), everySeries), layer, warnings})
 	}
 	if len(sets) == 0 {
 		return &warnedChunks{storage.NewSeriesSetToChunkSet(storage.EmptySeriesSet()), nil, warnings}
 	}
 	merge := storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)
-	return storage.NewMergeChunkSeriesSet(sets, hintedLimit(hints), merge)
+	return storage.NewMergeChunkSeriesSet(sets, hints.Limit, merge)
 }
 
-func hintedLimit(hints *storage.SelectHints) int {
-	if hints == nil {
-		return 0
-	}
-	return hints.Limit
-}
-
-// warnedSeries adds warnings of damaged blocks, which are known at the end.
+// warnedSeries adds warnings of damaged blocks, which are known at the end, and joins the samples of several folders.
 type warnedSeries struct {
 	storage.SeriesSet
 	layer    *selected
 	warnings annotations.Annotations
+}
+
+func (s *warnedSeries) At() storage.Series {
+	if s.layer.sources < 2 {
+		return s.SeriesSet.At()
+	}
+	return &switchingSeries{s.SeriesSet.At(), s.layer.starts}
 }
 
 func (s *warnedSeries) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }

@@ -1,9 +1,11 @@
 package prometheus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -18,12 +20,11 @@ import (
 )
 
 // selected is a selection as a tsdb.BlockReader: its only postings are the selected series, which are numbered as they
-// come. So tsdb's own queriers do all that is about samples: trimming, deletions, iterators.
+// come. So tsdb's own queriers do all that is about samples.
 //
 // They ask for series, chunks and deletions of the series at hand only, so that one batch of series is in memory.
 // Chunks are asked for at any time later.
 type selected struct {
-	ctx    context.Context
 	series *chronoxide.SeriesSet
 	// folders do not overlap, and are sorted by time.
 	folders []*listedFolder
@@ -34,6 +35,15 @@ type selected struct {
 	number storage.SeriesRef
 	// lists has the values of each folder for the ids of the batch.
 	lists []chunkLists
+	// mint and maxt are the range of times, and starts the first times of the folders.
+	mint, maxt int64
+	starts     []int64
+	// intervals are the times to leave out of the series at hand, and sources the number of folders with other chunks of
+	// it in the range.
+	intervals tombstones.Intervals
+	sources   int
+	// outside are the times outside of the range that was asked for, unless whole chunks are wanted.
+	outside tombstones.Intervals
 	// shard keeps the series of one shard.
 	shard, shardCount uint64
 	builder           labels.ScratchBuilder
@@ -95,8 +105,12 @@ func (s *selected) nextBatch() bool {
 	return true
 }
 
-// appendChunks appends the chunks of the series at hand, in the order of folders.
+// appendChunks appends the chunks of the series at hand, in the order of folders, and finds what to leave out of it.
 func (s *selected) appendChunks(to []chunks.Meta) (_ []chunks.Meta, err error) {
+	if s.intervals, err = s.cut(); err != nil {
+		return nil, err
+	}
+	s.sources = 0
 	ids, first := s.batch.IDs(s.place)
 	for number := range s.folders {
 		lists := &s.lists[number]
@@ -105,9 +119,13 @@ func (s *selected) appendChunks(to []chunks.Meta) (_ []chunks.Meta, err error) {
 			if !lists.present[position] {
 				continue
 			}
+			before := len(to)
 			if to, err = lists.appendChunks(position, uint64(number)<<folderShift, to); err != nil {
 				return nil, fmt.Errorf("block %x, series %d, folder %s: %w",
 					ids[position-first].Block, ids[position-first].Series, s.folders[number].id, err)
+			}
+			if slices.ContainsFunc(to[before:], s.hasSamples) {
+				s.sources++
 			}
 			break
 		}
@@ -115,8 +133,19 @@ func (s *selected) appendChunks(to []chunks.Meta) (_ []chunks.Meta, err error) {
 	return to, nil
 }
 
-// deleted returns the deleted times of the series at hand. Those of a folder are cut to its times.
-func (s *selected) deleted() (all tombstones.Intervals, err error) {
+// hasSamples returns true if a chunk is in the range of times, and not deleted as a whole.
+func (s *selected) hasSamples(chunk chunks.Meta) bool {
+	return chunk.OverlapsClosedInterval(s.mint, s.maxt) &&
+		!tombstones.Interval{Mint: chunk.MinTime, Maxt: chunk.MaxTime}.IsSubrange(s.intervals)
+}
+
+// cut returns the times whose samples are left out of the series at hand: those outside of the range, and deleted ones.
+// The deletions of a folder are cut to its times.
+//
+// tsdb would add the times outside of the range itself, but its Intervals.Add panics where the later of two deletions
+// reaches over the end of the range.
+func (s *selected) cut() (tombstones.Intervals, error) {
+	var deleted tombstones.Intervals
 	ids, first := s.batch.IDs(s.place)
 	for number, folder := range s.folders {
 		if folder.columns.deletions == nil {
@@ -131,12 +160,40 @@ func (s *selected) deleted() (all tombstones.Intervals, err error) {
 				meta := folder.shared.meta
 				one.Mint, one.Maxt = max(one.Mint, meta.MinTime), min(one.Maxt, meta.MaxTime-1)
 				if one.Mint <= one.Maxt {
-					all = all.Add(one)
+					deleted = append(deleted, one)
 				}
 			}
 		}
 	}
-	return all, nil
+	if len(deleted) == 0 {
+		return s.outside, nil
+	}
+	return united(append(deleted, s.outside...)), nil
+}
+
+// united sorts intervals, and makes one of those that overlap. Adjacent ones stay apart: tsdb leaves out a chunk that
+// lies in one interval, and keeps one of which a part is deleted and the rest outside of the range.
+func united(all tombstones.Intervals) (apart tombstones.Intervals) {
+	slices.SortFunc(all, func(left, right tombstones.Interval) int { return cmp.Compare(left.Mint, right.Mint) })
+	for _, one := range all {
+		if last := len(apart) - 1; last >= 0 && one.Mint <= apart[last].Maxt {
+			apart[last].Maxt = max(apart[last].Maxt, one.Maxt)
+		} else {
+			apart = append(apart, one)
+		}
+	}
+	return apart
+}
+
+// outside returns the times outside of a range, whose ends are in it.
+func outside(mint, maxt int64) (intervals tombstones.Intervals) {
+	if mint > minTime {
+		intervals = append(intervals, tombstones.Interval{Mint: minTime, Maxt: mint - 1})
+	}
+	if maxt < maxTime {
+		intervals = append(intervals, tombstones.Interval{Mint: maxt + 1, Maxt: maxTime})
+	}
+	return intervals
 }
 
 // warned returns warnings, and those of damaged blocks.
@@ -226,14 +283,14 @@ func (p selectedPostings) At() storage.SeriesRef { return p.number }
 
 func (p selectedPostings) Err() error { return p.err }
 
-// selectedTombstones has the deletions of the series at hand.
+// selectedTombstones has the times to leave out of the series at hand.
 type selectedTombstones struct{ *selected }
 
 func (t selectedTombstones) Get(ref storage.SeriesRef) (tombstones.Intervals, error) {
 	if ref != t.number {
 		return nil, errSelection
 	}
-	return t.deleted()
+	return t.intervals, nil
 }
 
 func (selectedTombstones) Iter(func(storage.SeriesRef, tombstones.Intervals) error) error {
