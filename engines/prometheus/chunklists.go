@@ -62,13 +62,13 @@ func (c *chunkColumns) close() {
 	}
 }
 
-// chunkLists are the values of several series. Its slices are reused.
+// chunkLists are the values of several series. Its slices are reused, and bytes are those of the blocks.
 type chunkLists struct {
 	references        []uint64
 	starts            []int64
 	present, hasStart []bool
-	distances, times  [][]byte
-	deletions         [][]byte
+	distances, times  []chronoxide.BytesView
+	deletions         []chronoxide.BytesView
 }
 
 // read reads the chunk lists of some series.
@@ -81,11 +81,11 @@ func (l *chunkLists) read(columns *chunkColumns, ids []chronoxide.SeriesID) erro
 	err := errors.Join(
 		columns.references.ReadUint64(ids, l.references, l.present),
 		columns.starts.ReadInt64(ids, l.starts, l.hasStart),
-		columns.distances.ReadBytes(ids, l.distances),
-		columns.times.ReadBytes(ids, l.times),
+		columns.distances.ViewBytes(ids, l.distances),
+		columns.times.ViewBytes(ids, l.times),
 	)
 	if columns.deletions != nil {
-		err = errors.Join(err, columns.deletions.ReadBytes(ids, l.deletions))
+		err = errors.Join(err, columns.deletions.ViewBytes(ids, l.deletions))
 	}
 	return err
 }
@@ -104,19 +104,20 @@ func (l *chunkLists) appendChunks(position int, offset uint64, to []chunks.Meta)
 	if !l.present[position] {
 		return to, nil
 	}
-	if !l.hasStart[position] || l.times[position] == nil || l.distances[position] == nil {
+	timesText, distances := l.times[position].Bytes(), l.distances[position].Bytes()
+	if !l.hasStart[position] || timesText == nil || distances == nil {
 		return nil, errList
 	}
-	times := varints{bytes: l.times[position]}
+	times := varints{bytes: timesText}
 	count := times.next()
 	var packed []byte
 	width := 0
-	if distances := l.distances[position]; len(distances) > 0 {
+	if len(distances) > 0 {
 		width, packed = int(distances[0]), distances[1:]
 	}
 	// The bytes bound the number of chunks: two in turn do not have one place.
 	if times.failed || count == 0 || (width == 0) != (count == 1) || width > 64 || count > 1<<20 ||
-		(int(count-1)*width+7)/8 != len(packed) || (count == 1) != (len(l.distances[position]) == 0) {
+		(int(count-1)*width+7)/8 != len(packed) || (count == 1) != (len(distances) == 0) {
 		return nil, errList
 	}
 	reference, first := l.references[position], l.starts[position]
@@ -142,7 +143,7 @@ func (l *chunkLists) appendChunks(position int, offset uint64, to []chunks.Meta)
 
 // deleted returns the deleted times of the series at a position.
 func (l *chunkLists) deleted(position int) (intervals tombstones.Intervals, err error) {
-	numbers := varints{bytes: l.deletions[position]}
+	numbers := varints{bytes: l.deletions[position].Bytes()}
 	end := int64(0)
 	for len(numbers.bytes) > 0 {
 		start := end + numbers.difference()

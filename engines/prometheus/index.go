@@ -29,6 +29,8 @@ type blockIndex struct {
 	lists chunkLists
 	start uint32
 	ids   []chronoxide.SeriesID
+	// labels keeps its memory.
+	labels labelReader
 }
 
 // seriesPerRead is the number of series that are read at once around one that is asked for.
@@ -225,7 +227,7 @@ func (i *blockIndex) Series(
 	if err != nil {
 		return err
 	}
-	read(i.part, place, builder)
+	i.labels.read(i.part, place, builder)
 	if to == nil {
 		return nil
 	}

@@ -22,9 +22,3 @@ var (
 	_ [chronoxide.MatchRegexp]byte    = [labels.MatchRegexp]byte{}
 	_ [chronoxide.MatchNotRegexp]byte = [labels.MatchNotRegexp]byte{}
 )
-
-// read sets a builder to the labels of a series.
-func read(batch *chronoxide.Batch, series int, builder *labels.ScratchBuilder) {
-	builder.Reset()
-	batch.EachLabel(series, builder.Add)
-}

@@ -47,6 +47,7 @@ type selected struct {
 	// shard keeps the series of one shard.
 	shard, shardCount uint64
 	builder           labels.ScratchBuilder
+	labels            labelReader
 	err               error
 }
 
@@ -76,7 +77,7 @@ func (s *selected) next() bool {
 		if s.shardCount == 0 {
 			return true
 		}
-		read(s.batch, s.place, &s.builder)
+		s.labels.read(s.batch, s.place, &s.builder)
 		if labels.StableHash(s.builder.Labels())%s.shardCount == s.shard {
 			return true
 		}
@@ -227,7 +228,7 @@ func (i selectedIndex) Series(ref storage.SeriesRef, builder *labels.ScratchBuil
 	if ref != i.number {
 		return errSelection
 	}
-	read(i.batch, i.place, builder)
+	i.labels.read(i.batch, i.place, builder)
 	*to, err = i.appendChunks((*to)[:0])
 	return err
 }

@@ -124,29 +124,48 @@ func (c *Column) ReadUint64(ids []SeriesID, values []uint64, present []bool) err
 	return check(status, &failure)
 }
 
-// ReadBytes reads the values of series of a column of type BytesValues, and copies them. A series without a value has
-// nil, and one with an empty value an empty slice. Both slices have one length.
+// BytesView is bytes in a block: they are valid as long as the column is not closed.
+type BytesView struct{ bytes C.cx_bytes }
+
+// Bytes returns the bytes, without a copy; nil without a value.
+func (v BytesView) Bytes() []byte {
+	return unsafe.Slice((*byte)(v.bytes.data), v.bytes.len)
+}
+
+// ViewBytes reads the values of series of a column of type BytesValues, as ReadInt64 does, without copies. Both slices
+// have one length.
+func (c *Column) ViewBytes(ids []SeriesID, values []BytesView) error {
+	if err := sameLen(len(ids), len(values), len(values)); err != nil {
+		return err
+	}
+	var failure C.cx_error
+	first := (*C.cx_bytes)(unsafe.Pointer(unsafe.SliceData(values)))
+	status := C.cx_column_read_bytes(c.handle, cIDs(ids), C.size_t(len(ids)), first, &failure)
+	runtime.KeepAlive(c)
+	return check(status, &failure)
+}
+
+// ReadBytes reads values as ViewBytes does, and copies them. A series without a value has nil, and one with an empty
+// value an empty slice.
 func (c *Column) ReadBytes(ids []SeriesID, values [][]byte) error {
 	if err := sameLen(len(ids), len(values), len(values)); err != nil {
 		return err
 	}
-	found := make([]C.cx_bytes, len(ids))
-	var failure C.cx_error
-	status := C.cx_column_read_bytes(c.handle, cIDs(ids), C.size_t(len(ids)), unsafe.SliceData(found), &failure)
-	if err := check(status, &failure); err != nil {
+	found := make([]BytesView, len(ids))
+	if err := c.ViewBytes(ids, found); err != nil {
 		return err
 	}
 	// One allocation for all of them.
 	length := 0
-	for _, bytes := range found {
-		length += int(bytes.len)
+	for _, view := range found {
+		length += len(view.Bytes())
 	}
 	copies := make([]byte, 0, length)
-	for i, bytes := range found {
+	for i, view := range found {
 		values[i] = nil
-		if bytes.data != nil {
+		if bytes := view.Bytes(); bytes != nil {
 			start := len(copies)
-			copies = append(copies, unsafe.Slice((*byte)(bytes.data), bytes.len)...)
+			copies = append(copies, bytes...)
 			values[i] = copies[start:len(copies):len(copies)]
 		}
 	}

@@ -342,6 +342,11 @@ impl Index {
         keysets
     }
 
+    /// Returns the keys of a keyset, in order. Costs a search per key of the block.
+    pub(crate) fn keys_of_keyset(&self, keyset: u32) -> Vec<KeyId> {
+        (0..self.key_count).map(KeyId).filter(|&key| self.keyset_column(keyset, key).is_some()).collect()
+    }
+
     /// Returns the column of a table that leads to a key, or `None` if the table does not have the key. Costs a binary
     /// search.
     pub(crate) fn column(&self, table: u32, key: KeyId) -> Option<&IndexedColumn> {

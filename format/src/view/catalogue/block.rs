@@ -549,8 +549,11 @@ impl<'data> BlockView<'data> {
 
     /// Returns the number of the first keyset that ends after the series; that of keysets if the series is out of
     /// range. Costs a binary search.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub(crate) fn keyset_number(&self, series: SeriesRef) -> Result<u32> {
+    pub fn keyset_number(&self, series: SeriesRef) -> Result<u32> {
         if let Some(ends) = self.kept().and_then(|kept| kept.series_ends()) {
             return Ok(low32(length(ends.partition_point(|&end| end <= series.0))));
         }
