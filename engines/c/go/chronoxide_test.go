@@ -291,3 +291,80 @@ func TestTimeLimitsSeries(t *testing.T) {
 		}
 	}
 }
+
+func TestSelectionsAreRangesOfIDs(t *testing.T) {
+	querier := everything(open(t, folder(t, "plain-bitpacked.cx", "planned-small.cx")))
+	for _, matchers := range [][]Matcher{nil, {{MatchEqual, "__name__", "up"}}, {{MatchEqual, "__name__", "no"}}} {
+		var expected []SeriesID
+		series := querier.Select(context.Background(), false, matchers...)
+		for batch := series.NextBatch(); batch != nil; batch = series.NextBatch() {
+			expected = append(expected, batch.AllIDs()...)
+		}
+		ranges, warnings, err := querier.SelectRanges(context.Background(), matchers...)
+		if err != nil || warnings != nil {
+			t.Fatal(err, warnings)
+		}
+		var found []SeriesID
+		for _, one := range ranges {
+			for position := one.Start; position < one.End; position++ {
+				found = append(found, SeriesID{one.Block, position})
+			}
+		}
+		if !slices.Equal(found, expected) || (len(found) > 0) != (matchers == nil || matchers[0].Value == "up") {
+			t.Fatal(matchers, found, expected)
+		}
+	}
+}
+
+func TestReadersReadManySeries(t *testing.T) {
+	blocks := open(t, folder(t, "planned.cx"))
+	expected := dumped(t, "planned.txt")
+	infos, err := blocks.Infos()
+	if err != nil || len(infos) != 1 || int(infos[0].Series) != len(expected) || infos[0].HasTime {
+		t.Fatal(infos, err)
+	}
+	reader, err := blocks.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	// One behind the last has no labels.
+	ids := []SeriesID{{infos[0].ID, 779}, {infos[0].ID, 0}, {infos[0].ID, 780}, {infos[0].ID, 400}}
+	batch, err := reader.Labels(ids)
+	if err != nil || batch.Len() != len(ids) || batch.AllIDs() != nil {
+		t.Fatal(batch, err)
+	}
+	for i, id := range ids {
+		var labels []Label
+		batch.EachLabel(i, func(name, value string) { labels = append(labels, Label{name, value}) })
+		if id.Series == 780 && len(labels) == 0 {
+			continue
+		}
+		if len(labels) != batch.LabelCount(i) || text(labels) != expected[id.Series] {
+			t.Fatal(id.Series, text(labels))
+		}
+	}
+}
+
+func TestSeriesAreCountedByLabels(t *testing.T) {
+	querier := everything(open(t, folder(t, "plain-bitpacked.cx", "read-only.cx", "planned-small.cx")))
+	expected := map[string]uint64{}
+	for series := querier.Select(context.Background(), true); series.Next(); {
+		var by []Label
+		for _, label := range series.At().Labels {
+			if label.Name == "__name__" || label.Name == "job" {
+				by = append(by, label)
+			}
+		}
+		expected[text(by)]++
+	}
+	groups, _, err := querier.CountBy(context.Background(), []string{"job", "__name__"})
+	if err != nil || len(groups) != len(expected) || len(groups) < 2 {
+		t.Fatal(groups, err)
+	}
+	for _, group := range groups {
+		if group.Series != expected[text(group.Labels)] {
+			t.Fatal(group)
+		}
+	}
+}
