@@ -17,5 +17,5 @@ func (q *Queryable) ExemplarQuerier(context.Context) (storage.ExemplarQuerier, e
 type noExemplars struct{}
 
 func (noExemplars) Select(int64, int64, ...[]*labels.Matcher) ([]exemplar.QueryResult, error) {
-	return nil, nil
+	return []exemplar.QueryResult{}, nil
 }

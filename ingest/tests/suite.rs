@@ -4,6 +4,7 @@ mod blocks;
 mod caches;
 mod canonical;
 mod captures;
+mod chunk_lists;
 mod clients;
 mod compressed;
 mod csv;

@@ -5,6 +5,7 @@ mod buckets;
 #[path = "../../../ingest/tests/canonical/mod.rs"]
 mod canonical;
 mod cases;
+mod chunks;
 mod columns;
 mod command;
 mod compare;

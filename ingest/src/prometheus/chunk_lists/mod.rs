@@ -1,4 +1,4 @@
-//! Lists of the chunks of series in columns of a block, as [CHUNKS.md] describes them: [`ChunkList`].
+//! Lists of the chunks of series in columns of a block (CHUNKS.md): [`ChunkList`].
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -7,8 +7,6 @@
 //!
 //! With them, a block replaces the index of a block of Prometheus's TSDB: it says which series there are, and where in
 //! the chunk files their samples are.
-//!
-//! [CHUNKS.md]: https://docs.rs/crate/chronoxide-format/latest/source/spec/CHUNKS.md
 
 mod columns;
 mod list;

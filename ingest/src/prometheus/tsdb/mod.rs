@@ -129,14 +129,12 @@ impl<R: Read + Seek> TsdbIndex<R> {
         self
     }
 
-    /// Gives the chunk lists of series, too, as values of the columns that [CHUNKS.md] describes, for the block of
+    /// Gives the chunk lists of series, too, as values of the columns of CHUNKS.md, for the block of
     /// Prometheus with this id.
     ///
     /// # Errors
     ///
     /// The sink refuses a column.
-    ///
-    /// [CHUNKS.md]: https://docs.rs/crate/chronoxide-format/latest/source/spec/CHUNKS.md
     pub fn with_chunk_lists<S: SeriesSink>(mut self, id: &str, sink: &mut S) -> Result<Self, S::Error> {
         self.chunks = Some(ChunkColumns::new(id, sink)?);
         Ok(self)
