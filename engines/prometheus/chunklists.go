@@ -30,6 +30,12 @@ type chunkColumns struct {
 // openChunkColumns opens the columns of the block of Prometheus with an id.
 func openChunkColumns(blocks *chronoxide.Blocks, id string) (columns *chunkColumns, err error) {
 	columns = &chunkColumns{}
+	defer func() {
+		if err != nil {
+			columns.close()
+			columns = nil
+		}
+	}()
 	for _, one := range []struct {
 		name   string
 		column **chronoxide.Column
@@ -42,13 +48,13 @@ func openChunkColumns(blocks *chronoxide.Blocks, id string) (columns *chunkColum
 		{deletionsColumn, &columns.deletions, chronoxide.BytesValues},
 	} {
 		if *one.column, err = blocks.Column(one.name + id); err != nil {
-			return nil, err
+			return columns, err
 		}
 		if *one.column == nil && one.column != &columns.deletions {
-			return nil, fmt.Errorf("the column %s%s of the chunk lists is missing", one.name, id)
+			return columns, fmt.Errorf("the column %s%s of the chunk lists is missing", one.name, id)
 		}
 		if *one.column != nil && (*one.column).Info().Type != one.typ {
-			return nil, fmt.Errorf("the column %s%s has another type than chunk lists have", one.name, id)
+			return columns, fmt.Errorf("the column %s%s has another type than chunk lists have", one.name, id)
 		}
 	}
 	return columns, nil
@@ -159,7 +165,7 @@ func (l *chunkLists) deleted(position int) (intervals tombstones.Intervals, err 
 	return intervals, nil
 }
 
-// field returns the bits of a number, of which the lowest come first.
+// field returns the number in some bits; its lowest bit comes first.
 func field(packed []byte, start, width int) uint64 {
 	// A number and the bits before it in its first byte have up to 71 bits.
 	var bytes [16]byte

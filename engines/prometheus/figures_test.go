@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 )
 
@@ -182,5 +184,49 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		}
 	})
-	_ = filepath.Join
+}
+
+// PromQL end to end, over the last two hours and over all times.
+func BenchmarkPromQL(b *testing.B) {
+	all := contenders(b)
+	engine := promql.NewEngine(promql.EngineOpts{
+		MaxSamples: 1 << 30, Timeout: time.Hour, Parser: parser.NewParser(parser.Options{}),
+	})
+	metas, err := all[0].queryable.(*Queryable).BlockMetas()
+	if err != nil {
+		b.Fatal(err)
+	}
+	end := time.UnixMilli(metas[len(metas)-1].MaxTime)
+	for _, span := range []struct {
+		name  string
+		start time.Time
+		step  time.Duration
+	}{
+		{"2h", end.Add(-2 * time.Hour), time.Minute},
+		{"all", time.UnixMilli(metas[0].MinTime), time.Hour},
+	} {
+		for _, question := range questions(b, all[0].queryable)[:2] {
+			text := fmt.Sprintf(`sum by ("k8s.namespace.name") (rate({"__name__"=%q}[5m]))`, question.matchers[0].Value)
+			answers := map[string]string{}
+			for _, one := range all {
+				b.Run(fmt.Sprintf("%s %s/%s", question.name, span.name, one.name), func(b *testing.B) {
+					for b.Loop() {
+						query, err := engine.NewRangeQuery(context.Background(), one.queryable, nil, text, span.start, end, span.step)
+						if err != nil {
+							b.Fatal(err)
+						}
+						result := query.Exec(context.Background())
+						if result.Err != nil {
+							b.Fatal(result.Err)
+						}
+						answers[one.name] = result.String()
+						query.Close()
+					}
+				})
+			}
+			if answers["ours"] != answers["prometheus"] {
+				b.Fatal("the answers differ")
+			}
+		}
+	}
 }

@@ -112,7 +112,7 @@ func (i *blockIndex) Postings(ctx context.Context, name string, values ...string
 	if allName, allValue := index.AllPostingsKey(); name == allName && slices.Equal(values, []string{allValue}) {
 		return i.postings(ctx)
 	}
-	// A value that is empty is an absent label, of which an index has no postings.
+	// An empty value is an absent label, for which an index has no postings.
 	values = slices.DeleteFunc(slices.Clone(values), func(value string) bool { return value == "" })
 	if len(values) == 0 {
 		return index.EmptyPostings(), nil

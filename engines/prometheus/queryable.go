@@ -151,10 +151,20 @@ type snapshot struct {
 
 // listedFolder is a folder of chunks that blocks name: shared, unless err says why it cannot be read.
 type listedFolder struct {
-	id      string
-	columns *chunkColumns
-	shared  *sharedFolder
-	err     error
+	id     string
+	shared *sharedFolder
+	err    error
+
+	opening sync.Once
+	// columns are opened for the first query of the folder's times: a query of an hour needs few of many.
+	columns    *chunkColumns
+	columnsErr error
+}
+
+// open opens the columns of the folder.
+func (f *listedFolder) open(blocks *chronoxide.Blocks) error {
+	f.opening.Do(func() { f.columns, f.columnsErr = openChunkColumns(blocks, f.id) })
+	return f.columnsErr
 }
 
 // sharedFolder is a folder of several snapshots.
@@ -182,9 +192,6 @@ func newSnapshot(blocks *chronoxide.Blocks, samples string, known []*listedFolde
 			continue
 		}
 		listed := &listedFolder{id: id}
-		if listed.columns, err = openChunkColumns(blocks, id); err != nil {
-			return taken, err
-		}
 		taken.folders = append(taken.folders, listed)
 		// An id is part of a path.
 		if strings.ContainsAny(id, `/\`) || id == "" || id[0] == '.' {
@@ -253,6 +260,10 @@ func (s *snapshot) layers(mint, maxt int64) (layers [][]*listedFolder, failures 
 		// The end of a block is not in it.
 		meta := folder.shared.meta
 		if meta.MinTime > maxt || meta.MaxTime <= mint {
+			continue
+		}
+		if err := folder.open(s.blocks); err != nil {
+			failures = append(failures, err)
 			continue
 		}
 		free := slices.IndexFunc(layers, func(layer []*listedFolder) bool {

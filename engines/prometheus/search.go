@@ -33,7 +33,7 @@ func (q *querier) SearchLabelValues(
 	})
 }
 
-// search searches in sorted strings, of which list returns the first ones, or all for 0.
+// search searches in sorted strings. list returns the first ones up to a limit, or all for 0.
 func search(
 	hints *storage.SearchHints, list func(limit int) ([]string, annotations.Annotations, error),
 ) storage.SearchResultSet {

@@ -173,7 +173,7 @@ func (s *selected) cut() (tombstones.Intervals, error) {
 }
 
 // united sorts intervals, and makes one of those that overlap. Adjacent ones stay apart: tsdb leaves out a chunk that
-// lies in one interval, and keeps one of which a part is deleted and the rest outside of the range.
+// lies in one interval, and keeps one that is partly deleted and partly outside of the range.
 func united(all tombstones.Intervals) (apart tombstones.Intervals) {
 	slices.SortFunc(all, func(left, right tombstones.Interval) int { return cmp.Compare(left.Mint, right.Mint) })
 	for _, one := range all {

@@ -117,7 +117,8 @@ fn each_block_has_the_chunks_of_one_folder_or_one_block_those_of_all() {
         let view = BlockView::open(block).unwrap();
         view.series_columns().map(|column| column.unwrap().name().to_owned()).collect()
     };
-    let first = [CHUNK_DISTANCES, CHUNK_START, CHUNK_TIMES, CHUNKS, DELETIONS].map(|prefix| format!("{prefix}{}", IDS[0]));
+    let first =
+        [CHUNK_DISTANCES, CHUNK_START, CHUNK_TIMES, CHUNKS, DELETIONS].map(|prefix| format!("{prefix}{}", IDS[0]));
     assert_eq!(names(&separate[0])[2..], first);
     // Nothing is deleted in the other folder.
     assert_eq!(names(&separate[1]).len(), 2 + 4);
@@ -133,5 +134,9 @@ fn chunk_lists_need_the_id_of_the_folder() {
     let data = Data::new();
     data.block("not-an-id", &models()[0], 2, "{}");
     let error = data.read_block("not-an-id", options(true)).unwrap_err();
-    assert!(message(&error).contains(r#"meta.json has "not-an-id" for the id, which is not a ULID"#), "{}", message(&error));
+    assert!(
+        message(&error).contains(r#"meta.json has "not-an-id" for the id, which is not a ULID"#),
+        "{}",
+        message(&error)
+    );
 }

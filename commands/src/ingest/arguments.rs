@@ -111,9 +111,16 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Columns")]
     pub(crate) no_columns: bool,
 
-    /// With --times or --chunks, round first times down and last times up to multiples of this duration; a shorter one takes more
-    /// bytes
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = time_step, requires = "timed", help_heading = "Columns")]
+    /// With --times or --chunks, round first times down and last times up to multiples of this duration; a shorter one
+    /// takes more bytes
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "1m",
+        value_parser = time_step,
+        requires = "timed",
+        help_heading = "Columns"
+    )]
     pub(crate) time_step: NonZeroU64,
 
     /// Store histograms and summaries of OTLP as classic Prometheus series: _bucket with le, _sum, _count, quantile

@@ -96,8 +96,8 @@ pub(crate) fn expand(arguments: &[PathBuf], interruption: &Interruption) -> Resu
 }
 
 impl Inputs {
-    /// Keeps only blocks of Prometheus's TSDB. Files of folders that are none are unread, except write-ahead logs: their
-    /// samples are still those of a running Prometheus.
+    /// Keeps only blocks of Prometheus's TSDB. Files of folders that are none are unread, except write-ahead logs:
+    /// their samples are still those of a running Prometheus.
     ///
     /// # Errors
     ///

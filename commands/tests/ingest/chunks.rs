@@ -32,7 +32,8 @@ fn each_block_of_a_data_folder_becomes_one_with_chunk_lists_and_the_head_is_left
     let columns = columns(&data);
     assert_eq!((columns.len(), summary["input"]["inputs"].as_u64()), (folders.len(), Some(folders.len() as u64)));
     for folder in folders {
-        let own: Vec<_> = columns.iter().filter(|names| names.contains(&format!("prometheus.chunks/{folder}"))).collect();
+        let own: Vec<_> =
+            columns.iter().filter(|names| names.contains(&format!("prometheus.chunks/{folder}"))).collect();
         let [own] = own[..] else { panic!("{folder}: {own:?}") };
         assert_eq!(own.len(), 6, "{own:?}");
         assert!(own.contains(&"chronoxide.first_time".to_owned()));

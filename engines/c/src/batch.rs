@@ -25,13 +25,8 @@ pub struct CxSeriesBatch {
 
 impl CxSeriesBatch {
     /// A batch without series.
-    pub(crate) const EMPTY: Self = Self {
-        series_count: 0,
-        ids: ptr::null(),
-        id_ends: ptr::null(),
-        labels: ptr::null(),
-        label_ends: ptr::null(),
-    };
+    pub(crate) const EMPTY: Self =
+        Self { series_count: 0, ids: ptr::null(), id_ends: ptr::null(), labels: ptr::null(), label_ends: ptr::null() };
 }
 
 /// Owner of the arrays of a [`CxSeriesBatch`], which keeps their memory for the next one.

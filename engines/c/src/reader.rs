@@ -1,8 +1,8 @@
 //! Labels of many series, by their ids.
 
 use std::mem::MaybeUninit;
-use std::{iter, ptr};
 use std::sync::Mutex;
+use std::{iter, ptr};
 
 use blocks::OwnedReader;
 

@@ -167,8 +167,8 @@ fn next(
     })
 }
 
-/// Steps over up to `max_count` series, and writes them. After the last one, there are none. If a series cannot be read,
-/// those before it come first, and the error with the next call; then it goes on as cx_rows_next does.
+/// Steps over up to `max_count` series, and writes them. After the last one, there are none. If a series cannot be
+/// read, those before it come first, and the error with the next call; then it goes on as cx_rows_next does.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_rows_next_batch(
     rows: Option<&CxRows>,

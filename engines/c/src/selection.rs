@@ -29,8 +29,8 @@ pub struct CxSelection {
     ranges: Box<[CxIdRange]>,
 }
 
-/// Selects the series of a query, and returns their ids as ranges: a metric is often one range per keyset. A series that
-/// several blocks have comes in each.
+/// Selects the series of a query, and returns their ids as ranges: a metric is often one range per keyset. A series
+/// that several blocks have comes in each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cx_query_select(
     blocks: Option<&CxBlocks>,
@@ -43,7 +43,8 @@ pub unsafe extern "C" fn cx_query_select(
             let asked = Asked::new(blocks, query)?;
             // SAFETY: the caller's contract.
             let found = unsafe { asked.ask(query, |query| Ok(query.select()?)) }?;
-            let ranges = found.ranges().map(|(block, Range { start, end })| CxIdRange { block: block.into(), start, end });
+            let ranges =
+                found.ranges().map(|(block, Range { start, end })| CxIdRange { block: block.into(), start, end });
             Ok(CxSelection { ranges: ranges.collect() })
         })
     })

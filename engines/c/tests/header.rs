@@ -7,8 +7,22 @@ use cbindgen::{Builder, Config};
 
 /// Sources with declarations, in the order of the header.
 const SOURCES: [&str; 16] = [
-    "status", "error", "version", "label", "failures", "blocks", "columns", "batch", "reader", "selector", "query",
-    "selection", "groups", "rows", "arrow", "strings",
+    "status",
+    "error",
+    "version",
+    "label",
+    "failures",
+    "blocks",
+    "columns",
+    "batch",
+    "reader",
+    "selector",
+    "query",
+    "selection",
+    "groups",
+    "rows",
+    "arrow",
+    "strings",
 ];
 
 fn root() -> PathBuf {

@@ -10,9 +10,9 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// second name, and so on, by bytes. A labelset comes before those that begin with it. This is the order of
     /// Prometheus.
     ///
-    /// Many refs are sorted by one label at a time, few of them by all labels at once, on codes. Takes up to 100 bytes of
-    /// memory per selected series, whatever their labels, and 4 bytes per label of up to 4,096 of them. Sorting begins
-    /// as the iterator is read: the first series are there before the last are sorted.
+    /// Many refs are sorted by one label at a time, few of them by all labels at once, on codes. Takes up to 100 bytes
+    /// of memory per selected series, whatever their labels, and 4 bytes per label of up to 4,096 of them. Sorting
+    /// begins as the iterator is read: the first series are there before the last are sorted.
     ///
     /// # Errors
     /// The iterator gives an error, and ends, if the block is damaged in a byte that was read, and for the

@@ -156,8 +156,8 @@ impl ChunkList {
     }
 }
 
-/// Encodes deleted times of a series, both ends inclusive, in their order: how far each starts behind the one before, and
-/// how long it is.
+/// Encodes deleted times of a series, both ends inclusive, in their order: how far each starts behind the one before,
+/// and how long it is.
 ///
 /// # Errors
 ///
@@ -258,8 +258,7 @@ mod tests {
         let mut list = ChunkList::default();
         assert_eq!(list.encode(&chunks), Ok(true));
         // 3 chunks, 100 ms long, 10 ms apart; distances of 200 and 100 in 8 bits.
-        let expected =
-            ChunkList { reference: 8, distances: vec![8, 200, 100], start: 7, times: vec![3, 0xc8, 1, 20] };
+        let expected = ChunkList { reference: 8, distances: vec![8, 200, 100], start: 7, times: vec![3, 0xc8, 1, 20] };
         assert_eq!(list, expected);
         assert_eq!(decoded(&list).unwrap(), chunks);
         assert_eq!(list.encode(&chunks[..1]), Ok(true));

@@ -11,7 +11,5 @@
 mod columns;
 mod list;
 
-pub use columns::{
-    CHUNK_DISTANCES, CHUNK_START, CHUNK_TIMES, CHUNKS, ChunkColumns, DELETIONS, PREFIXES,
-};
+pub use columns::{CHUNK_DISTANCES, CHUNK_START, CHUNK_TIMES, CHUNKS, ChunkColumns, DELETIONS, PREFIXES};
 pub use list::{ChunkList, ChunkListError, ChunkPlace, decode_deletions};
