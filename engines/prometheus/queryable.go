@@ -52,7 +52,16 @@ func Open(labels, samples string, options Options) (queryable *Queryable, warnin
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Queryable{options: options, labels: labels, samples: samples, snapshot: taken}, warnings, nil
+	queryable = &Queryable{options: options, labels: labels, samples: samples, snapshot: taken}
+	return queryable, append(warnings, queryable.withoutLists()...), nil
+}
+
+// withoutLists returns a warning if no block has chunk lists: all answers would be empty.
+func (q *Queryable) withoutLists() []error {
+	if infos, err := q.snapshot.blocks.Infos(); err != nil || len(infos) == 0 || len(q.snapshot.folders) > 0 {
+		return nil
+	}
+	return []error{fmt.Errorf("%s: no block has chunk lists, which chronoxide-ingest --chunks writes", q.labels)}
 }
 
 // Reload opens the folders again, as they are now. It keeps what is known of blocks that are still there.
@@ -72,7 +81,7 @@ func (q *Queryable) Reload() (warnings []error, err error) {
 	}
 	old := q.snapshot
 	q.snapshot = fresh
-	return warnings, old.release()
+	return append(warnings, q.withoutLists()...), old.release()
 }
 
 // Close releases the blocks when the last querier is closed.

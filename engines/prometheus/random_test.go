@@ -267,7 +267,13 @@ func same(t testing.TB, question string, ours, expected []string) {
 			right = expected[i]
 		}
 		if left != right {
-			t.Fatalf("%s: %d answers, not %d; number %d is\n%.2000s\nand not\n%.2000s", question, len(ours), len(expected), i, left, right)
+			// Series with many samples: what is shown begins where they differ.
+			common := 0
+			for common < min(len(left), len(right)) && left[common] == right[common] {
+				common++
+			}
+			from := max(common-300, 0)
+			t.Fatalf("%s: %d answers, not %d; number %d is\n%.400q\nand not\n%.400q", question, len(ours), len(expected), i, left[from:], right[from:])
 		}
 	}
 }

@@ -38,15 +38,20 @@ pub(crate) enum ExportFormat {
     /// One JSON object per line; absent labels are left out
     #[value(alias = "ndjson")]
     Jsonl,
+    /// The index of a block of Prometheus, of a block with chunk lists; and beside it `tombstones`, if samples are
+    /// deleted
+    TsdbIndex,
 }
 
-impl From<ExportFormat> for Export {
-    fn from(format: ExportFormat) -> Self {
-        match format {
-            ExportFormat::Parquet => Self::Parquet,
-            ExportFormat::Arrow => Self::Arrow,
-            ExportFormat::Csv => Self::Csv,
-            ExportFormat::Jsonl => Self::Jsonl,
+impl ExportFormat {
+    /// Returns the format of a table, or `None` for an index.
+    pub(crate) fn table(self) -> Option<Export> {
+        match self {
+            Self::Parquet => Some(Export::Parquet),
+            Self::Arrow => Some(Export::Arrow),
+            Self::Csv => Some(Export::Csv),
+            Self::Jsonl => Some(Export::Jsonl),
+            Self::TsdbIndex => None,
         }
     }
 }

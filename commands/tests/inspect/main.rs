@@ -20,4 +20,5 @@ mod system_limits;
 mod tables;
 mod terminal_safety;
 mod top;
+mod tsdb_index;
 mod written;

@@ -1002,8 +1002,8 @@ void cx_cancel_set(const struct cx_cancel *cancel);
 void cx_cancel_free(struct cx_cancel *cancel);
 
 /**
- * Selects the series of a query, and returns their ids as ranges: a metric is often one range per keyset. A series that
- * several blocks have comes in each.
+ * Selects the series of a query, and returns their ids as ranges: a metric is often one range per keyset. A series
+ * that several blocks have comes in each.
  */
 cx_status cx_query_select(const struct cx_blocks *blocks,
                           const struct cx_query *query,
@@ -1076,8 +1076,8 @@ cx_status cx_rows_next(const struct cx_rows *rows, struct cx_series *series, str
 cx_status cx_rows_next_ids(const struct cx_rows *rows, struct cx_series *series, struct cx_error *error);
 
 /**
- * Steps over up to `max_count` series, and writes them. After the last one, there are none. If a series cannot be read,
- * those before it come first, and the error with the next call; then it goes on as cx_rows_next does.
+ * Steps over up to `max_count` series, and writes them. After the last one, there are none. If a series cannot be
+ * read, those before it come first, and the error with the next call; then it goes on as cx_rows_next does.
  */
 cx_status cx_rows_next_batch(const struct cx_rows *rows,
                              size_t max_count,

@@ -118,7 +118,22 @@ static void refuses_wrong_arguments(const char *path) {
     FAILS(CX_USAGE, "names is NULL", cx_query_group(blocks, NULL, NULL, 1, false, &groups, &error));
     SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_REFS, &rows, &error));
     FAILS(CX_USAGE, "series is NULL", cx_rows_next(rows, NULL, &error));
+    cx_series_batch batch;
+    FAILS(CX_USAGE, "series is NULL", cx_rows_next_batch(rows, 1, NULL, &error));
+    FAILS(CX_USAGE, "max_count", cx_rows_next_batch(rows, 0, &batch, &error));
+    FAILS(CX_USAGE, "rows is NULL", cx_rows_next_batch(NULL, 1, &batch, &error));
+    CHECK(batch.series_count == 0 && batch.labels == NULL);
     cx_rows_free(rows);
+    FAILS(CX_USAGE, "reader is NULL", cx_reader_labels_batch(NULL, &id, 1, &batch, &error));
+    SUCCEEDS(cx_reader_new(blocks, &reader, &error));
+    FAILS(CX_USAGE, "series is NULL", cx_reader_labels_batch(reader, &id, 1, NULL, &error));
+    FAILS(CX_USAGE, "ids is NULL", cx_reader_labels_batch(reader, NULL, 1, &batch, &error));
+    cx_reader_free(reader);
+    cx_selection *selection;
+    FAILS(CX_USAGE, "selection is NULL", cx_query_select(blocks, NULL, NULL, &error));
+    FAILS(CX_USAGE, "blocks is NULL", cx_query_select(NULL, NULL, &selection, &error));
+    CHECK(selection == NULL && cx_selection_range_count(NULL) == 0 && cx_selection_ranges(NULL) == NULL);
+    cx_selection_free(NULL);
 
     CHECK(cx_blocks_count(NULL) == 0 && cx_blocks_damaged(NULL) == NULL);
     CHECK(cx_strings_count(NULL) == 0 && cx_strings_items(NULL) == NULL);
@@ -161,6 +176,60 @@ static uint64_t read_all(cx_rows *rows) {
             return seen;
         CHECK(series.label_count > 0);
     }
+}
+
+static bool same_labels(const cx_label *left, const cx_label *right, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (left[i].name != right[i].name || left[i].name_len != right[i].name_len || left[i].value != right[i].value ||
+            left[i].value_len != right[i].value_len)
+            return false;
+    return true;
+}
+
+/* Many series at once are those of single calls, in batches of any length. */
+static void reads_batches(const cx_blocks *blocks) {
+    for (size_t length = 1; length < 12; length++) {
+        cx_rows *rows, *single;
+        cx_reader *reader;
+        cx_series_batch batch, read;
+        cx_series series;
+        SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_LABELS, &rows, &error));
+        SUCCEEDS(cx_query_series(blocks, NULL, CX_ORDER_LABELS, &single, &error));
+        SUCCEEDS(cx_reader_new(blocks, &reader, &error));
+        size_t seen = 0;
+        for (;;) {
+            SUCCEEDS(cx_rows_next_batch(rows, length, &batch, &error));
+            if (batch.series_count == 0)
+                break;
+            CHECK(batch.series_count == (seen + length > 10 ? 10 - seen : length));
+            SUCCEEDS(cx_reader_labels_batch(reader, batch.ids, batch.series_count, &read, &error));
+            CHECK(read.ids == NULL && read.series_count == batch.series_count);
+            for (size_t i = 0; i < batch.series_count; i++, seen++) {
+                SUCCEEDS(cx_rows_next(single, &series, &error));
+                size_t first = i == 0 ? 0 : batch.label_ends[i - 1];
+                CHECK(batch.id_ends[i] == i + 1 && batch.ids[i].series == series.ids->series);
+                CHECK(batch.label_ends[i] - first == series.label_count && read.label_ends[i] == batch.label_ends[i]);
+                CHECK(same_labels(batch.labels + first, series.labels, series.label_count));
+                CHECK(same_labels(read.labels + first, series.labels, series.label_count));
+            }
+        }
+        CHECK(seen == 10 && batch.labels == NULL);
+        cx_rows_free(rows), cx_rows_free(single), cx_reader_free(reader);
+    }
+    cx_selection *selection;
+    cx_selector *up = selector("up");
+    const cx_selector *selectors[] = {up};
+    cx_query query = one(selectors);
+    uint64_t counted, total = 0;
+    SUCCEEDS(cx_query_count(blocks, &query, &counted, &error));
+    SUCCEEDS(cx_query_select(blocks, &query, &selection, &error));
+    for (size_t i = 0; i < cx_selection_range_count(selection); i++) {
+        const cx_id_range range = cx_selection_ranges(selection)[i];
+        CHECK(range.start < range.end && (i == 0 || range.start > cx_selection_ranges(selection)[i - 1].end));
+        total += range.end - range.start;
+    }
+    CHECK(total == counted && counted > 0);
+    cx_selection_free(selection), cx_selector_free(up);
 }
 
 static void selects(const cx_blocks *blocks) {
@@ -402,6 +471,7 @@ int main(int argc, char **argv) {
     finds(blocks, 1);
     lists_names_and_values(blocks);
     groups(blocks);
+    reads_batches(blocks);
     cx_blocks_free(blocks);
     handles_outlive_their_blocks(argv[1]);
     queries_folders(argv[1], argv[2]);

@@ -119,7 +119,7 @@ func reloadEvery(ctx context.Context, interval time.Duration, queryable *prometh
 
 func warn(logger *slog.Logger, warnings []error) {
 	for _, warning := range warnings {
-		logger.Warn("not a valid block", "err", warning)
+		logger.Warn("a block cannot be used", "err", warning)
 	}
 }
 

@@ -7,6 +7,8 @@ use bitvec::prelude::Lsb0;
 use bitvec::view::BitView;
 use chronoxide_format::layout::MAX_VALUE_LEN;
 
+use crate::prometheus::varint::{uvarint, varint};
+
 /// Place and times of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkPlace {
@@ -96,16 +98,16 @@ impl ChunkList {
     /// not at all, and zeros at the end are left out.
     fn encode_times(&mut self, chunks: &[ChunkPlace]) {
         self.times.clear();
-        push_varint(&mut self.times, chunks.len() as u64);
+        uvarint(chunks.len() as u64, &mut self.times);
         let (mut gap, mut duration) = (0_i64, 0_i64);
         for (position, chunk) in chunks.iter().enumerate() {
             if let Some(before) = position.checked_sub(1).and_then(|before| chunks.get(before)) {
                 let next = chunk.first.wrapping_sub(before.last);
-                push_varint(&mut self.times, zigzag(next.wrapping_sub(gap)));
+                varint(next.wrapping_sub(gap), &mut self.times);
                 gap = next;
             }
             let next = chunk.last.wrapping_sub(chunk.first);
-            push_varint(&mut self.times, zigzag(next.wrapping_sub(duration)));
+            varint(next.wrapping_sub(duration), &mut self.times);
             duration = next;
         }
         while self.times.last() == Some(&0) {
@@ -169,8 +171,8 @@ pub(super) fn encode_deletions(
     bytes.clear();
     let (mut end, mut count) = (0_i64, 0);
     for (first, last) in deleted {
-        push_varint(bytes, zigzag(first.wrapping_sub(end)));
-        push_varint(bytes, last.wrapping_sub(first).cast_unsigned());
+        varint(first.wrapping_sub(end), bytes);
+        uvarint(last.wrapping_sub(first).cast_unsigned(), bytes);
         (end, count) = (last, count + 1);
     }
     if bytes.len() > MAX_VALUE_LEN as usize { Err(ChunkListError::TooLong { count }) } else { Ok(()) }
@@ -191,19 +193,6 @@ pub fn decode_deletions(bytes: &[u8]) -> Result<Vec<(i64, i64)>, ChunkListError>
         deleted.push((first, end));
     }
     Ok(deleted)
-}
-
-/// Appends a number in base 128, its lowest digit first; all digits but the last have the bit 7.
-fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-fn zigzag(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)).cast_unsigned()
 }
 
 /// Numbers in base 128.

@@ -9,6 +9,7 @@
 //! | `toc` | places of the sections of an index |
 //! | `symbols` | strings to which series refer |
 //! | `series` | one series |
+//! | `writer` | [`IndexWriter`], an index from series and chunks |
 //! | `error` | errors of a block |
 //!
 //! The index is read by [its format][format], in the versions 1, 2 and 3 that Prometheus reads. Symbols are kept in
@@ -28,6 +29,7 @@ mod series;
 mod symbols;
 mod toc;
 mod tombstones;
+mod writer;
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -44,6 +46,7 @@ use series::Entry;
 use symbols::Symbols;
 use toc::Toc;
 pub use tombstones::parse_tombstones;
+pub use writer::{IndexWriter, tombstones_file};
 
 use crate::prometheus::chunk_lists::ChunkColumns;
 use crate::prometheus::tombstones::Tombstones;

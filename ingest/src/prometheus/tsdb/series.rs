@@ -12,7 +12,7 @@ use crate::prometheus::tombstones::Tombstones;
 use crate::series::SeriesSink;
 
 /// Alignment of series in version 2.
-const ALIGNMENT: u64 = 16;
+pub(super) const ALIGNMENT: u64 = 16;
 
 /// Maximum length of a series that is searched for after a damaged one whose length is wrong too. Each possible start
 /// costs a checksum over the length that it claims.

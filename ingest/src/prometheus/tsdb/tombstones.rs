@@ -6,7 +6,7 @@ use super::input::Fields;
 use crate::prometheus::tombstones::Tombstones;
 
 /// Magic number and version.
-const HEADER: [u8; 5] = [0x01, 0x30, 0xba, 0x30, 1];
+pub(super) const HEADER: [u8; 5] = [0x01, 0x30, 0xba, 0x30, 1];
 
 /// Length of the checksum in bytes.
 const CHECKSUM_LEN: usize = 4;

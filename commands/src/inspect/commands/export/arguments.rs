@@ -21,6 +21,7 @@ Examples:
   chronoxide-inspect export week.cx -o week.arrow --map
   chronoxide-inspect export week.cx -o times.csv --columns __name__,pod,chronoxide.last_time
   chronoxide-inspect export day.cx -o hour.parquet --min-time 2025-11-11T09:00:00Z --max-time 2025-11-11T10:00:00Z
+  chronoxide-inspect export labels.cx --format tsdb-index -o data/01K9S5Q980V63QXKKD6T5AR6KF/index
   duckdb -c \"SELECT job, count(*) FROM 'week.parquet' GROUP BY job\"
 
 `series_ref` is the number of the series in the block. If a label has this name, the column of refs is named \
@@ -69,6 +70,9 @@ pub(crate) struct ExportArguments {
     /// Sort series by their labels; takes 20 bytes of memory per series
     #[arg(long)]
     pub(crate) sort: bool,
+    /// With tsdb-index, the id of the block of Prometheus; by default, that of the folder of FILE, or the only one
+    #[arg(long, value_name = "ULID")]
+    pub(crate) tsdb_block: Option<String>,
     /// Replace FILE if it exists
     #[arg(long)]
     pub(crate) force: bool,
@@ -105,11 +109,14 @@ impl ExportArguments {
     /// Returns the format, and checks that it can be written to the output.
     pub(super) fn checked_format(&self, is_terminal: bool) -> Result<Format, Failure> {
         let usage = |message: String| Err(Failure::new(Exit::Usage, message));
-        let Some(format) = self.format.map(Format::from).or_else(|| Format::from_path(self.file()?)) else {
+        let Some(format) = self.format.and_then(ExportFormat::table).or_else(|| Format::from_path(self.file()?)) else {
             return usage("name a format: --format parquet, arrow, csv or jsonl".to_owned());
         };
         if let Some(twice) = first_repeated(&self.columns) {
             return usage(format!("--columns has {} more than once", Escaped(twice)));
+        }
+        if self.tsdb_block.is_some() {
+            return usage("--tsdb-block is for tsdb-index".to_owned());
         }
         if self.csv_safe && format != Format::Csv {
             return usage("--csv-safe is for csv: the other formats have no formulas".to_owned());

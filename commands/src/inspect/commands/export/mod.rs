@@ -5,10 +5,12 @@
 //! | `arguments` | arguments of the command |
 //! | `columns` | columns of the output |
 //! | `progress` | progress bar |
+//! | `tsdb_index` | the index of a block of Prometheus's TSDB |
 
 pub(crate) mod arguments;
 mod columns;
 mod progress;
+mod tsdb_index;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -27,12 +29,16 @@ use self::columns::{Columns, series_column};
 use self::progress::Bar;
 use super::arguments::tell_untimed;
 use super::output::{OutputError, folder_of, is_same_file, tell_written, to_file, to_stdout};
+use crate::inspect::choices::ExportFormat;
 use crate::inspect::in_file;
 use crate::inspect::opened::open_block;
 use crate::mistake::did_you_mean;
 use crate::{Exit, Failure, Interruption, Quiet, existing, tell};
 
 pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, Failure> {
+    if arguments.format == Some(ExportFormat::TsdbIndex) {
+        return tsdb_index::export(arguments, quiet);
+    }
     let interruption = Interruption::watch()?;
     let path = arguments.block.as_path();
     let is_terminal = io::stdout().is_terminal();

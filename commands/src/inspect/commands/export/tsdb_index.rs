@@ -1,0 +1,224 @@
+//! The index of a block of Prometheus's TSDB, from a block with chunk lists.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use chronoxide::{Blocks, Column, OpenOptions, Series, Value};
+use chronoxide_ingest::prometheus::chunk_lists::{
+    CHUNK_DISTANCES, CHUNK_START, CHUNK_TIMES, CHUNKS, ChunkList, ChunkListError, ChunkPlace, DELETIONS,
+    decode_deletions,
+};
+use chronoxide_ingest::prometheus::tsdb::{IndexWriter, TOMBSTONES, tombstones_file};
+use chronoxide_inspect::export::ExportError;
+use chronoxide_publish::{Disk, recover};
+use chronoxide_reader::Checks;
+use chronoxide_text::escape::Escaped;
+
+use super::arguments::ExportArguments;
+use crate::inspect::commands::output::{OutputError, folder_of, tell_written, to_file};
+use crate::{Exit, Failure, Interruption, Quiet, existing};
+
+/// Series between two looks whether the run is interrupted.
+const SERIES_PER_CHECK: u64 = 1 << 12;
+
+/// Writes the index, and beside it the deletions if there are any: their references of series are those of this index.
+pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, Failure> {
+    let interruption = Interruption::watch()?;
+    let usage = |message: String| Err(Failure::new(Exit::Usage, message));
+    let has_choice = !arguments.asked.matching.selectors.is_empty()
+        || arguments.asked.time()?.is_some()
+        || !arguments.columns.is_empty()
+        || !(arguments.keep_columns.is_empty() && arguments.drop_columns.is_empty())
+        || arguments.map
+        || arguments.csv_safe;
+    if has_choice {
+        return usage("tsdb-index has all series of a block of Prometheus: leave out the other options".to_owned());
+    }
+    let Some(file) = arguments.file().filter(|file| !crate::is_folder(file)) else {
+        return usage("tsdb-index needs a file: name it with -o, such as -o data/ID/index".to_owned());
+    };
+    let path = arguments.block.as_path();
+    let existing_index = existing(file, arguments.force)?;
+    let blocks = OpenOptions::new().checks(Checks::Eager).open(path)?;
+    let id = block_id(&blocks, arguments.tsdb_block.as_deref(), file)?;
+    let lists = Lists::open(&blocks, &id)?;
+    let tombstones = folder_of(file).join(TOMBSTONES);
+    // Tombstones that are there have references of another index. Without deletions, Prometheus writes an empty file.
+    let has_others = fs::read(&tombstones).is_ok_and(|content| content != tombstones_file(&[]));
+    let existing_tombstones = match lists.deletions.is_some() || has_others {
+        true => Some(existing(&tombstones, arguments.force)?),
+        false => None,
+    };
+    // Temporary files of killed runs only take space.
+    let _ = recover(&Disk, folder_of(file));
+    interruption.begin();
+    let (mut failure, mut written) = (None, Written::default());
+    let outcome = to_file(file, existing_index, |out| match write(&blocks, &lists, out, &interruption) {
+        Ok(done) => {
+            written = done;
+            Ok(())
+        }
+        Err(WriteError::Output(error)) => Err(ExportError::Write(error)),
+        Err(other) => {
+            failure = Some(other);
+            Err(ExportError::Cancelled)
+        }
+    });
+    match (outcome, failure) {
+        (Ok(bytes), _) => tell_written(file, written.series, bytes, quiet),
+        (Err(OutputError::Output(failure)), _) | (_, Some(WriteError::Block(failure))) => return Err(failure),
+        (Err(OutputError::Export(_)), _) => {
+            crate::tell(|out| writeln!(out, "chronoxide-inspect: interrupted; nothing was written"));
+            return Ok(Exit::Interrupted);
+        }
+    }
+    if let Some(existing) = existing_tombstones {
+        let content = tombstones_file(&written.deleted);
+        let outcome = to_file(&tombstones, existing, |out| Ok(out.write_all(&content)?));
+        if let Err(OutputError::Output(failure)) = outcome {
+            return Err(failure);
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Returns the id of the block of Prometheus whose index is meant: the one that was named, that of the folder of the
+/// output, or the only one.
+fn block_id(blocks: &Blocks, named: Option<&str>, file: &Path) -> Result<String, Failure> {
+    let columns = blocks.columns()?;
+    let ids: Vec<&str> = columns.iter().filter_map(|column| column.name.strip_prefix(CHUNKS)).collect();
+    let folder = folder_of(file).file_name().and_then(|name| name.to_str());
+    let found = match (named, &ids[..]) {
+        (_, []) => None,
+        (Some(named), _) => ids.iter().find(|id| **id == named),
+        (None, [only]) => Some(only),
+        (None, _) => ids.iter().find(|id| Some(**id) == folder),
+    };
+    let message = match (found, &ids[..]) {
+        (Some(id), _) => return Ok((*id).to_owned()),
+        (None, []) => "no chunk lists, which chronoxide-ingest --chunks writes".to_owned(),
+        (None, _) => {
+            let wanted = named.map_or_else(String::new, |named| format!("no chunk lists of {}; ", Escaped(named)));
+            format!("{wanted}name one of these with --tsdb-block: {}", Escaped(&ids.join(", ")))
+        }
+    };
+    Err(Failure::new(Exit::Usage, message))
+}
+
+/// Columns of the chunk lists of a block of Prometheus.
+struct Lists<'b> {
+    chunks: Column<'b>,
+    distances: Column<'b>,
+    start: Column<'b>,
+    times: Column<'b>,
+    deletions: Option<Column<'b>>,
+}
+
+impl<'b> Lists<'b> {
+    fn open(blocks: &'b Blocks, id: &str) -> Result<Self, Failure> {
+        let column = |prefix: &str| {
+            let name = format!("{prefix}{id}");
+            let missing = || Failure::new(Exit::Corrupt, format!("the column {} is missing", Escaped(&name)));
+            blocks.column(&name)?.ok_or_else(missing)
+        };
+        Ok(Self {
+            chunks: column(CHUNKS)?,
+            distances: column(CHUNK_DISTANCES)?,
+            start: column(CHUNK_START)?,
+            times: column(CHUNK_TIMES)?,
+            deletions: blocks.column(&format!("{DELETIONS}{id}"))?,
+        })
+    }
+
+    /// Reads the chunks of a series. Returns false if it has none.
+    fn read(&self, series: &Series<'_, 'b>, chunks: &mut Vec<ChunkPlace>) -> Result<bool, WriteError> {
+        chunks.clear();
+        let values =
+            (self.chunks.of(series)?, self.distances.of(series)?, self.start.of(series)?, self.times.of(series)?);
+        match values {
+            (
+                Some(Value::U64(reference)),
+                Some(Value::Bytes(distances)),
+                Some(Value::I64(start)),
+                Some(Value::Bytes(times)),
+            ) => ChunkList::decode((reference, distances), (start, times), chunks)?,
+            (None, None, None, None) => return Ok(false),
+            _ => return Err(ChunkListError::Times.into()),
+        }
+        Ok(true)
+    }
+}
+
+/// What was written.
+#[derive(Default)]
+struct Written {
+    series: u64,
+    /// References of series, and first and last deleted time.
+    deleted: Vec<(u32, i64, i64)>,
+}
+
+/// Reason why an index was not written.
+enum WriteError {
+    Output(std::io::Error),
+    Block(Failure),
+    Interrupted,
+}
+
+impl From<chronoxide::Error> for WriteError {
+    fn from(error: chronoxide::Error) -> Self {
+        Self::Block(error.into())
+    }
+}
+
+impl From<ChunkListError> for WriteError {
+    fn from(error: ChunkListError) -> Self {
+        Self::Block(Failure::new(Exit::Corrupt, error))
+    }
+}
+
+impl From<std::io::Error> for WriteError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Writes the index of the series with chunks in a block of Prometheus.
+fn write(
+    blocks: &Blocks,
+    lists: &Lists<'_>,
+    out: &mut dyn Write,
+    interruption: &Interruption,
+) -> Result<Written, WriteError> {
+    let all = blocks.query("{}")?;
+    // Prometheus writes the name and the value of the postings of all series, too.
+    let mut symbols = BTreeSet::from([""]);
+    for name in all.label_names()? {
+        symbols.insert(name);
+        symbols.extend(all.label_values(name)?);
+    }
+    let mut index = IndexWriter::new(out, symbols)?;
+    let (mut written, mut labels, mut chunks) = (Written::default(), Vec::new(), Vec::new());
+    let mut rows = all.sorted_series()?;
+    while let Some(series) = rows.next()? {
+        if !lists.read(&series, &mut chunks)? {
+            continue;
+        }
+        labels.clear();
+        labels.extend(series.labels().iter().map(|label| (label.name, label.value)));
+        let reference = index.series(&labels, &chunks)?;
+        if let Some(Value::Bytes(deleted)) =
+            lists.deletions.as_ref().map(|column| column.of(&series)).transpose()?.flatten()
+        {
+            let deleted = decode_deletions(deleted)?.into_iter();
+            written.deleted.extend(deleted.map(|(first, last)| (reference, first, last)));
+        }
+        written.series += 1;
+        if written.series.is_multiple_of(SERIES_PER_CHECK) && interruption.is_set() {
+            return Err(WriteError::Interrupted);
+        }
+    }
+    index.finish()?;
+    Ok(written)
+}
