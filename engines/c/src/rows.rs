@@ -83,7 +83,10 @@ impl Walk {
 
     /// Steps to the next series. Without its labels if they are not wanted.
     fn next(&mut self, with_labels: bool) -> Result<CxSeries, blocks::Error> {
-        let Self { rows, ids, labels, .. } = self;
+        let Self { rows, ids, labels, failed, .. } = self;
+        if let Some(error) = failed.take() {
+            return Err(error);
+        }
         ids.clear();
         labels.clear();
         if with_labels {
