@@ -84,7 +84,7 @@ fn deletions_stand_beside_the_index_with_its_references() {
         if output.status.success() && target.join("tombstones").exists() {
             let tombstones = parse_tombstones(&fs::read(target.join("tombstones")).unwrap()).unwrap();
             assert!(!tombstones.is_empty());
-            // What is there is not replaced, and then no index is written.
+            // A file that exists is not replaced, and then no index is written.
             fs::remove_file(target.join("index")).unwrap();
             assert_fails(&export(&block, &target.join("index"), &[]), 1, "tombstones: already exists");
             assert!(!target.join("index").exists());

@@ -73,8 +73,8 @@ impl<'a, W: Write> IndexWriter<'a, W> {
         Ok(writer)
     }
 
-    /// Writes a series: its labels by name, and its chunks by time. It comes after those with lesser labels. Returns its
-    /// reference, which tombstones have.
+    /// Writes a series: its labels by name, and its chunks by time. It comes after those with lesser labels. Returns
+    /// its reference, which tombstones have.
     ///
     /// # Errors
     ///

@@ -27,13 +27,16 @@ const SERIES_PER_CHECK: u64 = 1 << 12;
 pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let interruption = Interruption::watch()?;
     let usage = |message: String| Err(Failure::new(Exit::Usage, message));
-    let has_choice = !arguments.asked.matching.selectors.is_empty()
-        || arguments.asked.time()?.is_some()
-        || !arguments.columns.is_empty()
-        || !(arguments.keep_columns.is_empty() && arguments.drop_columns.is_empty())
-        || arguments.map
-        || arguments.csv_safe;
-    if has_choice {
+    let choices = [
+        !arguments.asked.matching.selectors.is_empty(),
+        arguments.asked.time()?.is_some(),
+        !arguments.columns.is_empty(),
+        !arguments.keep_columns.is_empty(),
+        !arguments.drop_columns.is_empty(),
+        arguments.map,
+        arguments.csv_safe,
+    ];
+    if choices.contains(&true) {
         return usage("tsdb-index has all series of a block of Prometheus: leave out the other options".to_owned());
     }
     let Some(file) = arguments.file().filter(|file| !crate::is_folder(file)) else {
@@ -151,7 +154,7 @@ impl<'b> Lists<'b> {
     }
 }
 
-/// What was written.
+/// Outcome of a written index.
 #[derive(Default)]
 struct Written {
     series: u64,
