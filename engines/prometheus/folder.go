@@ -18,9 +18,9 @@ type chunkFolder struct {
 	path string
 	meta tsdb.BlockMeta
 
-	opening sync.Once
-	reader  *chunks.Reader
-	err     error
+	mutex  sync.Mutex
+	reader *chunks.Reader
+	closed bool
 }
 
 // openChunkFolder reads the metadata of a folder.
@@ -40,19 +40,29 @@ func openChunkFolder(path string) (*chunkFolder, error) {
 	return folder, nil
 }
 
-// chunks returns the reader of the chunk files. They are mapped when a query first asks for samples.
+// chunks returns the reader of the chunk files. They are mapped when a query first asks for samples. An error is not
+// kept: the next query tries again.
 func (f *chunkFolder) chunks() (*chunks.Reader, error) {
-	f.opening.Do(func() {
-		f.reader, f.err = chunks.NewDirReader(filepath.Join(f.path, "chunks"), nil)
-	})
-	return f.reader, f.err
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.closed {
+		return nil, os.ErrClosed
+	}
+	if f.reader == nil {
+		reader, err := chunks.NewDirReader(filepath.Join(f.path, "chunks"), nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+		f.reader = reader
+	}
+	return f.reader, nil
 }
 
 // chunk reads a chunk.
 func (f *chunkFolder) chunk(meta chunks.Meta) (chunkenc.Chunk, error) {
 	reader, err := f.chunks()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+		return nil, err
 	}
 	chunk, _, err := reader.ChunkOrIterable(meta)
 	if err != nil {
@@ -76,8 +86,9 @@ func (f *chunkFolder) size() (int64, error) {
 }
 
 func (f *chunkFolder) close() error {
-	// A later call of chunks must not open the files.
-	f.opening.Do(func() { f.err = os.ErrClosed })
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.closed = true
 	if f.reader == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package prometheus
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -79,6 +80,14 @@ func (q *querier) hints(hints *storage.SelectHints) *storage.SelectHints {
 	return hints
 }
 
+// limitOf returns the maximum number of series. Layers are merged with a limit of their own: each gives as many.
+func limitOf(hints *storage.SelectHints) int {
+	if hints.Limit > 0 {
+		return hints.Limit
+	}
+	return math.MaxInt
+}
+
 // untrimmed returns hints by which tsdb trims nothing: a selection does.
 func untrimmed(hints *storage.SelectHints) *storage.SelectHints {
 	copied := *hints
@@ -91,7 +100,7 @@ func (q *querier) selected(
 	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers []*labels.Matcher,
 ) (layers []*selected, warnings annotations.Annotations, err error) {
 	mint, maxt := hints.Start, hints.End
-	folders, failures := q.snapshot.layers(mint, maxt)
+	folders, missing, failures := q.snapshot.layers(mint, maxt, hints.Func != "series")
 	if len(failures) > 0 && !q.options.PartialAnswers {
 		return nil, nil, errors.Join(failures...)
 	}
@@ -102,6 +111,9 @@ func (q *querier) selected(
 		series.MaxSeries = q.options.MaxSeries
 		selected := &selected{
 			folders: layer, series: series.Select(ctx, sortSeries, converted(matchers)...), mint: mint, maxt: maxt,
+		}
+		if len(layers) == 0 {
+			selected.missing, selected.skipsMissing = missing, q.options.PartialAnswers
 		}
 		for _, folder := range layer {
 			selected.starts = append(selected.starts, folder.shared.meta.MinTime)
@@ -129,10 +141,11 @@ func (q *sampleQuerier) Select(
 		if err != nil {
 			return storage.ErrSeriesSet(err)
 		}
-		sets = append(sets, &warnedSeries{reader.Select(ctx, false, untrimmed(hints), everySeries), layer, warnings})
+		set := reader.Select(ctx, false, untrimmed(hints), everySeries)
+		sets = append(sets, &warnedSeries{SeriesSet: set, layer: layer, warnings: warnings, left: limitOf(hints)})
 	}
 	if len(sets) == 0 {
-		return &warnedSeries{storage.EmptySeriesSet(), nil, warnings}
+		return &warnedSeries{SeriesSet: storage.EmptySeriesSet(), warnings: warnings}
 	}
 	return storage.NewMergeSeriesSet(sets, hints.Limit, storage.ChainedSeriesMerge)
 }
@@ -152,10 +165,12 @@ func (q *chunkQuerier) Select(
 		if err != nil {
 			return storage.ErrChunkSeriesSet(err)
 		}
-		sets = append(sets, &warnedChunks{reader.Select(ctx, false, untrimmed(hints), everySeries), layer, warnings})
+		set := reader.Select(ctx, false, untrimmed(hints), everySeries)
+		sets = append(sets, &warnedChunks{ChunkSeriesSet: set, layer: layer, warnings: warnings, left: limitOf(hints)})
 	}
 	if len(sets) == 0 {
-		return &warnedChunks{storage.NewSeriesSetToChunkSet(storage.EmptySeriesSet()), nil, warnings}
+		empty := storage.NewSeriesSetToChunkSet(storage.EmptySeriesSet())
+		return &warnedChunks{ChunkSeriesSet: empty, warnings: warnings}
 	}
 	merge := storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)
 	return storage.NewMergeChunkSeriesSet(sets, hints.Limit, merge)
@@ -166,6 +181,16 @@ type warnedSeries struct {
 	storage.SeriesSet
 	layer    *selected
 	warnings annotations.Annotations
+	// left is the number of series that may still come.
+	left int
+}
+
+func (s *warnedSeries) Next() bool {
+	if s.left == 0 {
+		return false
+	}
+	s.left--
+	return s.SeriesSet.Next()
 }
 
 func (s *warnedSeries) At() storage.Series {
@@ -182,6 +207,15 @@ type warnedChunks struct {
 	storage.ChunkSeriesSet
 	layer    *selected
 	warnings annotations.Annotations
+	left     int
+}
+
+func (s *warnedChunks) Next() bool {
+	if s.left == 0 {
+		return false
+	}
+	s.left--
+	return s.ChunkSeriesSet.Next()
 }
 
 func (s *warnedChunks) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }

@@ -19,7 +19,8 @@ import (
 type Options struct {
 	// MaxSeries limits the series of a Select, before their chunks are looked at; 0 for no limit. More are an error.
 	MaxSeries uint64
-	// PartialAnswers makes errors of single folders of chunks warnings: their samples are missing.
+	// PartialAnswers makes missing folders of chunks, and chunk files that cannot be opened, warnings: their samples are
+	// not in the answer.
 	PartialAnswers bool
 }
 
@@ -182,7 +183,7 @@ type sharedFolder struct {
 	users atomic.Int64
 }
 
-// newSnapshot takes blocks, and opens the folders that they name, other than those that are known.
+// newSnapshot takes blocks, and looks at the folders that they name. Those that are known stay mapped.
 func newSnapshot(blocks *chronoxide.Blocks, samples string, known []*listedFolder) (taken *snapshot, err error) {
 	taken = &snapshot{blocks: blocks}
 	taken.users.Store(1)
@@ -207,18 +208,19 @@ func newSnapshot(blocks *chronoxide.Blocks, samples string, known []*listedFolde
 			listed.err = fmt.Errorf("the column %s names no folder", column.Name)
 			continue
 		}
+		folder, err := openChunkFolder(filepath.Join(samples, id))
+		if err == nil && folder.meta.ULID.String() != id {
+			err = fmt.Errorf("%s: meta.json is that of the block %s", folder.path, folder.meta.ULID)
+		}
+		if err != nil {
+			listed.err = err
+			continue
+		}
+		listed.shared = &sharedFolder{chunkFolder: folder}
 		for _, other := range known {
 			if other.id == id && other.shared != nil {
 				listed.shared = other.shared
 			}
-		}
-		if listed.shared == nil {
-			folder, err := openChunkFolder(filepath.Join(samples, id))
-			if err != nil {
-				listed.err = err
-				continue
-			}
-			listed.shared = &sharedFolder{chunkFolder: folder}
 		}
 		listed.shared.users.Add(1)
 	}
@@ -259,11 +261,15 @@ func (s *snapshot) release() (err error) {
 }
 
 // layers returns the folders with samples in a range of times, both ends included, in lists whose folders do not
-// overlap: mostly one.
-func (s *snapshot) layers(mint, maxt int64) (layers [][]*listedFolder, failures []error) {
+// overlap: mostly one. Folders without metadata are missing: the times of their chunks tell whether a series needs them.
+func (s *snapshot) layers(mint, maxt int64, withSamples bool) (layers [][]*listedFolder, missing []*listedFolder, failures []error) {
 	for _, folder := range s.folders {
 		if folder.err != nil {
-			failures = append(failures, folder.err)
+			if err := folder.open(s.blocks); err != nil {
+				failures = append(failures, err)
+			} else {
+				missing = append(missing, folder)
+			}
 			continue
 		}
 		// The end of a block is not in it.
@@ -271,7 +277,11 @@ func (s *snapshot) layers(mint, maxt int64) (layers [][]*listedFolder, failures 
 		if meta.MinTime > maxt || meta.MaxTime <= mint {
 			continue
 		}
-		if err := folder.open(s.blocks); err != nil {
+		err := folder.open(s.blocks)
+		if err == nil && withSamples {
+			_, err = folder.shared.chunks()
+		}
+		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
@@ -284,5 +294,8 @@ func (s *snapshot) layers(mint, maxt int64) (layers [][]*listedFolder, failures 
 		}
 		layers[free] = append(layers[free], folder)
 	}
-	return layers, failures
+	if len(layers) == 0 && len(missing) > 0 {
+		layers = append(layers, nil)
+	}
+	return layers, missing, failures
 }

@@ -1,7 +1,6 @@
 package prometheus
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +32,12 @@ type selected struct {
 	// place is the position in the batch, and number that in the selection.
 	place  int
 	number storage.SeriesRef
-	// lists has the values of each folder for the ids of the batch.
-	lists []chunkLists
+	// lists has the values of each folder for the ids of the batch, and missingLists those of missing folders.
+	lists, missingLists []chunkLists
+	// missing folders are errors of series with samples in them, or warnings.
+	missing      []*listedFolder
+	skipsMissing bool
+	found        annotations.Annotations
 	// mint and maxt are the range of times, and starts the first times of the folders.
 	mint, maxt int64
 	starts     []int64
@@ -96,7 +99,12 @@ func (s *selected) nextBatch() bool {
 		return false
 	}
 	if s.lists == nil {
-		s.lists = make([]chunkLists, len(s.folders))
+		s.lists, s.missingLists = make([]chunkLists, len(s.folders)), make([]chunkLists, len(s.missing))
+	}
+	for position, folder := range s.missing {
+		if s.err = s.missingLists[position].read(folder.columns, s.batch.AllIDs()); s.err != nil {
+			return false
+		}
 	}
 	for position, folder := range s.folders {
 		if s.err = s.lists[position].read(folder.columns, s.batch.AllIDs()); s.err != nil {
@@ -108,11 +116,14 @@ func (s *selected) nextBatch() bool {
 
 // appendChunks appends the chunks of the series at hand, in the order of folders, and finds what to leave out of it.
 func (s *selected) appendChunks(to []chunks.Meta) (_ []chunks.Meta, err error) {
-	if s.intervals, err = s.cut(); err != nil {
+	if s.intervals, err = s.leftOut(); err != nil {
 		return nil, err
 	}
 	s.sources = 0
 	ids, first := s.batch.IDs(s.place)
+	if err := s.checkMissing(first, len(ids)); err != nil {
+		return nil, err
+	}
 	for number := range s.folders {
 		lists := &s.lists[number]
 		// Several blocks can have the list of one folder, and then it is the same.
@@ -134,18 +145,38 @@ func (s *selected) appendChunks(to []chunks.Meta) (_ []chunks.Meta, err error) {
 	return to, nil
 }
 
+// checkMissing looks for chunks of the series at hand in folders that are missing.
+func (s *selected) checkMissing(first, count int) error {
+	for number, folder := range s.missing {
+		for position := first; position < first+count; position++ {
+			chunks, err := s.missingLists[number].appendChunks(position, 0, nil)
+			if err != nil {
+				return fmt.Errorf("folder %s: %w", folder.id, err)
+			}
+			if !slices.ContainsFunc(chunks, s.hasSamples) {
+				continue
+			}
+			if !s.skipsMissing {
+				return folder.err
+			}
+			s.found.Add(folder.err)
+		}
+	}
+	return nil
+}
+
 // hasSamples returns true if a chunk is in the range of times, and not deleted as a whole.
 func (s *selected) hasSamples(chunk chunks.Meta) bool {
 	return chunk.OverlapsClosedInterval(s.mint, s.maxt) &&
 		!tombstones.Interval{Mint: chunk.MinTime, Maxt: chunk.MaxTime}.IsSubrange(s.intervals)
 }
 
-// cut returns the times whose samples are left out of the series at hand: those outside of the range, and deleted ones.
-// The deletions of a folder are cut to its times.
+// leftOut returns the times whose samples are left out of the series at hand: those outside of the range, and deleted
+// ones. The deletions of a folder are cut to its times.
 //
-// tsdb would add the times outside of the range itself, but its Intervals.Add panics where the later of two deletions
-// reaches over the end of the range.
-func (s *selected) cut() (tombstones.Intervals, error) {
+// A chunk that lies in one of these intervals is left out as a whole. So deletions and the times outside stay apart, as
+// in tsdb: a series that is partly deleted and partly outside of the range comes without samples.
+func (s *selected) leftOut() (tombstones.Intervals, error) {
 	var deleted tombstones.Intervals
 	ids, first := s.batch.IDs(s.place)
 	for number, folder := range s.folders {
@@ -157,10 +188,11 @@ func (s *selected) cut() (tombstones.Intervals, error) {
 			if err != nil {
 				return nil, err
 			}
+			meta := folder.shared.meta
 			for _, one := range intervals {
-				meta := folder.shared.meta
 				one.Mint, one.Maxt = max(one.Mint, meta.MinTime), min(one.Maxt, meta.MaxTime-1)
-				if one.Mint <= one.Maxt {
+				if one.Mint <= one.Maxt && one.Mint <= s.maxt && one.Maxt >= s.mint {
+					// Folders do not overlap, and their deletions are in order.
 					deleted = append(deleted, one)
 				}
 			}
@@ -169,30 +201,33 @@ func (s *selected) cut() (tombstones.Intervals, error) {
 	if len(deleted) == 0 {
 		return s.outside, nil
 	}
-	return united(append(deleted, s.outside...)), nil
-}
-
-// united sorts intervals, and makes one of those that overlap. Adjacent ones stay apart: tsdb leaves out a chunk that
-// lies in one interval, and keeps one that is partly deleted and partly outside of the range.
-func united(all tombstones.Intervals) (apart tombstones.Intervals) {
-	slices.SortFunc(all, func(left, right tombstones.Interval) int { return cmp.Compare(left.Mint, right.Mint) })
-	for _, one := range all {
-		if last := len(apart) - 1; last >= 0 && one.Mint <= apart[last].Maxt {
-			apart[last].Maxt = max(apart[last].Maxt, one.Maxt)
-		} else {
-			apart = append(apart, one)
+	all := make(tombstones.Intervals, 0, len(deleted)+2)
+	for _, one := range s.outside {
+		if one.Mint == minTime {
+			one.Maxt = min(one.Maxt, deleted[0].Mint-1)
+			all = append(all, one)
 		}
 	}
-	return apart
+	for _, one := range deleted {
+		all = all.Add(one)
+	}
+	for _, one := range s.outside {
+		if one.Mint != minTime {
+			one.Mint = max(one.Mint, deleted[len(deleted)-1].Maxt+1)
+			all = append(all, one)
+		}
+	}
+	return all, nil
 }
 
-// outside returns the times outside of a range, whose ends are in it.
+// outside returns the times outside of a range, whose ends are in it. The last time of all is left out: with it, tsdb's
+// Intervals.Add, which its iterators call, panics behind another interval.
 func outside(mint, maxt int64) (intervals tombstones.Intervals) {
 	if mint > minTime {
 		intervals = append(intervals, tombstones.Interval{Mint: minTime, Maxt: mint - 1})
 	}
-	if maxt < maxTime {
-		intervals = append(intervals, tombstones.Interval{Mint: maxt + 1, Maxt: maxTime})
+	if maxt < maxTime-1 {
+		intervals = append(intervals, tombstones.Interval{Mint: maxt + 1, Maxt: maxTime - 1})
 	}
 	return intervals
 }
@@ -203,7 +238,8 @@ func (s *selected) warned(warnings annotations.Annotations) annotations.Annotati
 		return warnings
 	}
 	all := annotated(s.series.Warnings())
-	return all.Merge(warnings)
+	all.Merge(warnings)
+	return all.Merge(s.found)
 }
 
 // selectedIndex has the selected series as all postings.

@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/index"
 )
 
-// BlockMetas returns the metadata of the blocks of Prometheus with the samples, by their start times.
+// BlockMetas returns the metadata of the blocks of Prometheus with the samples, by their start times, without those of
+// missing folders.
 func (q *Queryable) BlockMetas() (metas []tsdb.BlockMeta, err error) {
 	taken, err := q.acquire()
 	if err != nil {
@@ -18,10 +19,9 @@ func (q *Queryable) BlockMetas() (metas []tsdb.BlockMeta, err error) {
 	}
 	defer taken.release()
 	for _, folder := range taken.folders {
-		if folder.err != nil {
-			return nil, folder.err
+		if folder.err == nil {
+			metas = append(metas, folder.shared.meta)
 		}
-		metas = append(metas, folder.shared.meta)
 	}
 	return metas, nil
 }

@@ -63,6 +63,16 @@ fn a_block_of_an_exported_index_is_that_of_the_original_one() {
     assert!(ingest.arg("--chunks").arg(&copy).arg("-o").arg(&again).status().unwrap().success());
     assert!(fs::read(&again).unwrap() == fs::read(&block).unwrap(), "other bytes");
 
+    assert_fails(&export(&block, &block, &["--force"]), 2, "is the block itself");
+    assert_fails(&export(folder.path(), &folder.path().join("index"), &[]), 2, "the file of one block");
+    // A folder of another block of Prometheus.
+    let wrong = folder.path().join("01M81D9J7RYD9HMB8NS58J452A");
+    fs::create_dir(&wrong).unwrap();
+    assert_fails(
+        &export(&block, &wrong.join("index"), &["--force"]),
+        2,
+        "no chunk lists of \"01M81D9J7RYD9HMB8NS58J452A",
+    );
     let other = folder.path().join("index");
     assert_fails(&export(&block, &other, &[]), 2, "name one of these with --tsdb-block: \"01M81D9J");
     let unknown = ["--tsdb-block", "01M81D9J7RYD9HMB8NS58J452A"];

@@ -50,6 +50,8 @@ func (b *Batch) EachLabel(series int, each func(name, value string)) {
 	for _, label := range unsafe.Slice(b.series.labels, end)[start:] {
 		each(unsafeString(label.name, label.name_len), unsafeString(label.value, label.value_len))
 	}
+	// The array is that of the rows or the reader, which the batch belongs to.
+	runtime.KeepAlive(b)
 }
 
 // unsafeString returns bytes of a block as a string, without a copy.

@@ -52,7 +52,7 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 	engine := promql.NewEngine(promql.EngineOpts{
 		Logger: options.Logger, Reg: registry, MaxSamples: options.MaxSamples, Timeout: options.Timeout,
 		LookbackDelta: options.LookbackDelta, EnableAtModifier: true, EnableNegativeOffset: true,
-		EnableDelayedNameRemoval: true, Parser: experimental,
+		Parser:                   experimental,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 	})
 	started := time.Now()

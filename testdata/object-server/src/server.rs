@@ -94,7 +94,18 @@ impl Server {
     /// # Errors
     /// `NotFound` if `moto_server` is not in `PATH`, and errors of starting it.
     pub fn moto() -> io::Result<Self> {
-        // Another process may take the port meanwhile, which is rare; the server fails then.
+        // Another server may take the port meanwhile: then that one answers, and refuses the request.
+        let mut started = Self::start_moto();
+        for _ in 0..4 {
+            match &started {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => started = Self::start_moto(),
+                _ => break,
+            }
+        }
+        started
+    }
+
+    fn start_moto() -> io::Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut command = Command::new("moto_server");
         command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);

@@ -62,7 +62,9 @@ func run(arguments []string) int {
 		flags.Usage()
 		return 0
 	}
-	if err := flags.Parse(arguments); err != nil {
+	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
 		return 2
 	}
 	if *blocks == "" || *chunks == "" || flags.NArg() > 0 {
@@ -87,7 +89,9 @@ func run(arguments []string) int {
 	if *reload > 0 {
 		go reloadEvery(ctx, *reload, queryable, options.Logger)
 	}
+	ended := make(chan struct{})
 	context.AfterFunc(ctx, func() {
+		defer close(ended)
 		// Queries that run are given some time.
 		ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -96,6 +100,7 @@ func run(arguments []string) int {
 	if err := service.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return failed(err)
 	}
+	<-ended
 	return 0
 }
 

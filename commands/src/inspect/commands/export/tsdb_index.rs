@@ -10,14 +10,14 @@ use chronoxide_ingest::prometheus::chunk_lists::{
     CHUNK_DISTANCES, CHUNK_START, CHUNK_TIMES, CHUNKS, ChunkList, ChunkListError, ChunkPlace, DELETIONS,
     decode_deletions,
 };
-use chronoxide_ingest::prometheus::tsdb::{IndexWriter, TOMBSTONES, tombstones_file};
+use chronoxide_ingest::prometheus::tsdb::{IndexWriter, TOMBSTONES, is_block_id, tombstones_file};
 use chronoxide_inspect::export::ExportError;
 use chronoxide_publish::{Disk, recover};
 use chronoxide_reader::Checks;
 use chronoxide_text::escape::Escaped;
 
 use super::arguments::ExportArguments;
-use crate::inspect::commands::output::{OutputError, folder_of, tell_written, to_file};
+use crate::inspect::commands::output::{OutputError, folder_of, is_same_file, tell_written, to_file};
 use crate::{Exit, Failure, Interruption, Quiet, existing};
 
 /// Series between two looks whether the run is interrupted.
@@ -43,6 +43,12 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
         return usage("tsdb-index needs a file: name it with -o, such as -o data/ID/index".to_owned());
     };
     let path = arguments.block.as_path();
+    if path.is_dir() || path == Path::new("-") {
+        return usage(format!("{}: tsdb-index needs the file of one block", path.display()));
+    }
+    if is_same_file(file, path) {
+        return usage(format!("{}: is the block itself", path.display()));
+    }
     let existing_index = existing(file, arguments.force)?;
     let blocks = OpenOptions::new().checks(Checks::Eager).open(path)?;
     let id = block_id(&blocks, arguments.tsdb_block.as_deref(), file)?;
@@ -54,6 +60,10 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
         true => Some(existing(&tombstones, arguments.force)?),
         false => None,
     };
+    // Until the new ones are there, none are better than those of another index, which would delete other samples.
+    if has_others {
+        fs::remove_file(&tombstones).map_err(|error| Failure::new(Exit::Io, error))?;
+    }
     // Temporary files of killed runs only take space.
     let _ = recover(&Disk, folder_of(file));
     interruption.begin();
@@ -93,17 +103,18 @@ fn block_id(blocks: &Blocks, named: Option<&str>, file: &Path) -> Result<String,
     let columns = blocks.columns()?;
     let ids: Vec<&str> = columns.iter().filter_map(|column| column.name.strip_prefix(CHUNKS)).collect();
     let folder = folder_of(file).file_name().and_then(|name| name.to_str());
-    let found = match (named, &ids[..]) {
+    let wanted = named.or(folder.filter(|name| is_block_id(name)));
+    let found = match (wanted, &ids[..]) {
         (_, []) => None,
-        (Some(named), _) => ids.iter().find(|id| **id == named),
+        (Some(wanted), _) => ids.iter().find(|id| **id == wanted),
         (None, [only]) => Some(only),
-        (None, _) => ids.iter().find(|id| Some(**id) == folder),
+        (None, _) => None,
     };
     let message = match (found, &ids[..]) {
         (Some(id), _) => return Ok((*id).to_owned()),
         (None, []) => "no chunk lists, which chronoxide-ingest --chunks writes".to_owned(),
         (None, _) => {
-            let wanted = named.map_or_else(String::new, |named| format!("no chunk lists of {}; ", Escaped(named)));
+            let wanted = wanted.map_or_else(String::new, |wanted| format!("no chunk lists of {}; ", Escaped(wanted)));
             format!("{wanted}name one of these with --tsdb-block: {}", Escaped(&ids.join(", ")))
         }
     };
