@@ -156,7 +156,12 @@ func (l *chunkLists) deleted(position int) (intervals tombstones.Intervals, err 
 		if len(numbers.bytes) == 0 {
 			return nil, errList
 		}
-		end = start + int64(numbers.next())
+		behind := start + int64(numbers.next())
+		// Ranges stand in the order of their times, and do not overlap.
+		if behind < start || len(intervals) > 0 && start <= end {
+			return nil, errList
+		}
+		end = behind
 		intervals = append(intervals, tombstones.Interval{Mint: start, Maxt: end})
 	}
 	if numbers.failed {

@@ -120,10 +120,23 @@ func (i *blockIndex) Postings(ctx context.Context, name string, values ...string
 	if len(values) == 1 {
 		return i.postings(ctx, chronoxide.Matcher{Type: chronoxide.MatchEqual, Name: name, Value: values[0]})
 	}
-	for at, value := range values {
-		values[at] = regexp.QuoteMeta(value)
+	var parts []index.Postings
+	for len(values) > 0 {
+		// An expression has at most 1 MiB.
+		count, length := 0, 0
+		for count < len(values) && (count == 0 || length < 1<<16) {
+			values[count] = regexp.QuoteMeta(values[count])
+			length += len(values[count])
+			count++
+		}
+		text := strings.Join(values[:count], "|")
+		part, err := i.postings(ctx, chronoxide.Matcher{Type: chronoxide.MatchRegexp, Name: name, Value: text})
+		if err != nil {
+			return nil, err
+		}
+		parts, values = append(parts, part), values[count:]
 	}
-	return i.postings(ctx, chronoxide.Matcher{Type: chronoxide.MatchRegexp, Name: name, Value: strings.Join(values, "|")})
+	return index.Merge(ctx, parts...), nil
 }
 
 func (i *blockIndex) PostingsForLabelMatching(

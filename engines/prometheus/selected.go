@@ -191,7 +191,9 @@ func (s *selected) leftOut() (tombstones.Intervals, error) {
 			meta := folder.shared.meta
 			for _, one := range intervals {
 				one.Mint, one.Maxt = max(one.Mint, meta.MinTime), min(one.Maxt, meta.MaxTime-1)
-				if one.Mint <= one.Maxt && one.Mint <= s.maxt && one.Maxt >= s.mint {
+				// Whole chunks reach over the range.
+				isWanted := len(s.outside) == 0 || one.Mint <= s.maxt && one.Maxt >= s.mint
+				if one.Mint <= one.Maxt && isWanted {
 					// Folders do not overlap, and their deletions are in order.
 					deleted = append(deleted, one)
 				}

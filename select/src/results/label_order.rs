@@ -11,8 +11,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// Prometheus.
     ///
     /// Many refs are sorted by one label at a time, few of them by all labels at once, on codes. Takes up to 100 bytes
-    /// of memory per selected series, whatever their labels, and 4 bytes per label of up to 65,536 of them. Sorting
-    /// begins as the iterator is read: the first series are there before the last are sorted.
+    /// of memory per selected series, whatever their labels, and up to 16 MiB. Sorting begins as the iterator is read:
+    /// the first series are there before the last are sorted.
     ///
     /// # Errors
     /// The iterator gives an error, and ends, if the block is damaged in a byte that was read, and for the
@@ -36,8 +36,9 @@ impl<'a, 'data> Searcher<'a, 'data> {
     }
 }
 
-/// Series that are sorted by all of their labels at once: the codes of 25 labels of each take 7 MB.
-const MAX_SORTED_AT_ONCE: usize = 65_536;
+/// Codes of series that are sorted by all of their labels at once, one for each key of their keysets. They are there
+/// twice, and take 16 MiB.
+const MAX_CODES_AT_ONCE: usize = 1 << 21;
 
 /// Series per keyset from which on this is done. It costs a look at each keyset for each label: the few series of many
 /// keysets mostly differ in the first label.
@@ -109,13 +110,13 @@ impl LabelOrder<'_, '_> {
         let (first, last) = (self.keyset_position(*series.first()?), self.keyset_position(*series.last()?));
         // Keysets between them need not have series of the run.
         let keysets = self.keysets.get(first..=last)?;
-        if series.len() > MAX_SORTED_AT_ONCE || keysets.len() * MIN_SERIES_PER_KEYSET > series.len() {
+        if keysets.len() * MIN_SERIES_PER_KEYSET > series.len() {
             return None;
         }
         let mut keys: Vec<KeyId> = keysets.iter().flat_map(|keyset| keyset.keys_from(key)).copied().collect();
         keys.sort_unstable();
         keys.dedup();
-        Some(keys)
+        (series.len() * keys.len() <= MAX_CODES_AT_ONCE).then_some(keys)
     }
 
     /// Sorts a run by all of these keys.

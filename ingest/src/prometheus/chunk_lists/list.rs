@@ -43,6 +43,8 @@ pub enum ChunkListError {
         /// Number of the chunks.
         count: usize,
     },
+    /// Two chunks in turn have one place.
+    SamePlace,
     /// The times are malformed.
     Times,
     /// The distances are malformed.
@@ -55,6 +57,7 @@ impl fmt::Display for ChunkListError {
             Self::TooLong { count } => {
                 write!(f, "the list of {count} chunks of a series has more than {MAX_VALUE_LEN} bytes")
             }
+            Self::SamePlace => f.write_str("two chunks of a series have the same reference"),
             Self::Times => f.write_str("the times of a chunk list are malformed"),
             Self::Distances => f.write_str("the distances of a chunk list are malformed"),
         }
@@ -68,12 +71,15 @@ impl ChunkList {
     ///
     /// # Errors
     ///
-    /// [`ChunkListError::TooLong`].
+    /// [`ChunkListError::TooLong`], and [`ChunkListError::SamePlace`] in a damaged index.
     pub fn encode(&mut self, chunks: &[ChunkPlace]) -> Result<bool, ChunkListError> {
         let Some(first) = chunks.first() else { return Ok(false) };
         (self.reference, self.start) = (first.reference, first.first);
         self.encode_times(chunks);
         let distances = chunks.array_windows().map(|[before, next]| next.reference.wrapping_sub(before.reference));
+        if distances.clone().any(|distance| distance == 0) {
+            return Err(ChunkListError::SamePlace);
+        }
         let widest = distances.clone().fold(0, |all, distance| all | distance);
         let width = (u64::BITS - widest.leading_zeros()) as usize;
         self.distances.clear();
@@ -81,10 +87,7 @@ impl ChunkList {
             self.distances.push(width as u8);
             self.distances.resize(1 + (width * (chunks.len() - 1)).div_ceil(8), 0);
         }
-        // All of them are 0 if the width is, and there is nothing to write.
-        if width > 0
-            && let Some((_, packed)) = self.distances.split_first_mut()
-        {
+        if let Some((_, packed)) = self.distances.split_first_mut() {
             let fields = packed.view_bits_mut::<Lsb0>().chunks_exact_mut(width);
             fields.zip(distances).for_each(|(field, distance)| field.store_le(distance));
         }
@@ -253,6 +256,7 @@ mod tests {
         assert_eq!(list.encode(&chunks[..1]), Ok(true));
         assert_eq!(list, ChunkList { reference: 8, distances: vec![], start: 7, times: vec![1, 0xc8, 1] });
         assert_eq!(list.encode(&[]), Ok(false));
+        assert_eq!(list.encode(&[place(8, 0, 1), place(8, 2, 3)]), Err(ChunkListError::SamePlace));
     }
 
     #[test]

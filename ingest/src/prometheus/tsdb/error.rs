@@ -142,7 +142,7 @@ impl TsdbBlockError {
                 | Self::Read { .. }
                 | Self::Version { .. }
                 | Self::MetaVersion { .. }
-                | Self::ChunkList { .. }
+                | Self::ChunkList { source: ChunkListError::TooLong { .. }, .. }
         )
     }
 }
