@@ -153,8 +153,10 @@ func TestQueriersKeepTheirBlocksOverAReload(t *testing.T) {
 	if old.Close() == nil {
 		t.Fatal("closed twice")
 	}
-	if queryable.Close() != nil || queryable.Close() != nil {
-		t.Fatal("closing twice is harmless")
+	for range 2 {
+		if err := queryable.Close(); err != nil {
+			t.Fatal("closing twice is harmless", err)
+		}
 	}
 	if _, err := queryable.Querier(0, 1); !errors.Is(err, os.ErrClosed) {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ trap 'rm -rf "$temporary"' EXIT
 sh "$root/engines/c/install.sh" "$temporary/prefix" >/dev/null
 export PKG_CONFIG_PATH="$temporary/prefix/lib/pkgconfig" LD_LIBRARY_PATH="$temporary/prefix/lib"
 # Go's cache does not see that an installed header changed; it does see other flags.
-CGO_CFLAGS="-O2 -g -DHEADER=$(cksum <"$root/engines/c/include/chronoxide.h" | cut -d ' ' -f 1)"
+CGO_CFLAGS="-O2 -g -DCHRONOXIDE_HEADER=$(cksum <"$root/engines/c/include/chronoxide.h" | cut -d ' ' -f 1)"
 export CGO_CFLAGS
 cd "$here"
 # Without the clients of clouds, which find targets there.
