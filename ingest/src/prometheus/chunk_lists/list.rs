@@ -7,7 +7,7 @@ use bitvec::prelude::Lsb0;
 use bitvec::view::BitView;
 use chronoxide_format::layout::MAX_VALUE_LEN;
 
-use crate::prometheus::varint::{uvarint, varint};
+use crate::prometheus::varint::{read_uvarint, signed, uvarint, varint};
 
 /// Place and times of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,18 +204,9 @@ struct Varints<'a>(&'a [u8]);
 impl Varints<'_> {
     /// Returns the next number. `None` if there is none, it is cut off, or it has more than 64 bits.
     fn next(&mut self) -> Option<u64> {
-        let mut number = 0_u64;
-        for (position, &byte) in self.0.iter().enumerate() {
-            let digit = u64::from(byte & 0x7f);
-            let shift = 7 * position as u32;
-            let shifted = digit.checked_shl(shift).filter(|shifted| shifted >> shift == digit)?;
-            number |= shifted;
-            if byte < 0x80 {
-                self.0 = self.0.get(position + 1..)?;
-                return Some(number);
-            }
-        }
-        None
+        let (number, rest) = read_uvarint(self.0)?;
+        self.0 = rest;
+        Some(number)
     }
 
     /// Returns the next difference: 0 behind the last one.
@@ -223,8 +214,7 @@ impl Varints<'_> {
         if self.0.is_empty() {
             return Ok(0);
         }
-        let number = self.next().ok_or(ChunkListError::Times)?;
-        Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+        self.next().map(signed).ok_or(ChunkListError::Times)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use super::error::TsdbBlockError;
+use crate::prometheus::varint::{MAX_VARINT_LEN, read_uvarint, signed};
 
 /// Index, read from a position on. The number of read bytes is counted.
 pub(super) struct Input<R> {
@@ -77,7 +78,7 @@ impl<R: Read + Seek> Input<R> {
             let [byte] = self.array()?;
             read.push(byte);
             if byte < 0x80 || read.len() > MAX_VARINT_LEN {
-                return uvarint(read)
+                return read_uvarint(read)
                     .map(|(value, _)| value)
                     .ok_or(TsdbBlockError::Damaged { offset: start, reason: LONG });
             }
@@ -85,28 +86,8 @@ impl<R: Read + Seek> Input<R> {
     }
 }
 
-/// Maximum bytes of a varint.
-const MAX_VARINT_LEN: usize = 10;
-
 /// Reason for refusing a varint that is longer or truncated.
 const LONG: &str = "integer is truncated or has more than 64 bits";
-
-/// Returns a varint and the bytes after it.
-fn uvarint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0_u64;
-    for (place, &byte) in bytes.iter().enumerate().take(MAX_VARINT_LEN) {
-        let bits = u64::from(byte & 0x7f);
-        let shifted = bits << (7 * place);
-        if shifted >> (7 * place) != bits {
-            return None;
-        }
-        value |= shifted;
-        if byte < 0x80 {
-            return Some((value, bytes.get(place + 1..)?));
-        }
-    }
-    None
-}
 
 /// Reader of varints in a part of the index that starts at `offset`.
 pub(super) struct Fields<'a> {
@@ -129,14 +110,13 @@ impl<'a> Fields<'a> {
 
     pub(super) fn uvarint(&mut self) -> Result<u64, TsdbBlockError> {
         let damaged = TsdbBlockError::Damaged { offset: self.offset(), reason: LONG };
-        let (value, rest) = uvarint(self.rest).ok_or(damaged)?;
+        let (value, rest) = read_uvarint(self.rest).ok_or(damaged)?;
         self.rest = rest;
         Ok(value)
     }
 
     /// Reads a signed varint, whose lowest bit is the sign.
     pub(super) fn varint(&mut self) -> Result<i64, TsdbBlockError> {
-        let value = self.uvarint()?;
-        Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+        self.uvarint().map(signed)
     }
 }

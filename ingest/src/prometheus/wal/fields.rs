@@ -1,9 +1,7 @@
 //! Integers and texts of a record: [`Fields`].
 
 use super::error::RecordError;
-
-/// Maximum bytes of a 64-bit varint.
-const MAX_VARINT_LEN: usize = 10;
+use crate::prometheus::varint::{MAX_VARINT_LEN, read_uvarint, signed};
 
 /// Reader of the fields of a record.
 pub(super) struct Fields<'a> {
@@ -44,19 +42,10 @@ impl<'a> Fields<'a> {
 
     /// Reads an unsigned varint.
     pub(super) fn uvarint(&mut self) -> Result<u64, RecordError> {
-        let mut value = 0_u64;
         let rest = self.record.get(self.offset..).unwrap_or_default();
-        for (place, &byte) in rest.iter().enumerate().take(MAX_VARINT_LEN) {
-            let bits = u64::from(byte & 0x7f);
-            let shifted = bits << (7 * place);
-            if shifted >> (7 * place) != bits {
-                return Err(self.error("integer of more than 64 bits"));
-            }
-            value |= shifted;
-            if byte < 0x80 {
-                self.offset += place + 1;
-                return Ok(value);
-            }
+        if let Some((value, behind)) = read_uvarint(rest) {
+            self.offset += rest.len() - behind.len();
+            return Ok(value);
         }
         let is_long = rest.len() >= MAX_VARINT_LEN;
         Err(self.error(if is_long { "integer of more than 64 bits" } else { "the record ends within an integer" }))
@@ -64,8 +53,7 @@ impl<'a> Fields<'a> {
 
     /// Reads a signed varint, whose lowest bit is the sign.
     pub(super) fn varint(&mut self) -> Result<i64, RecordError> {
-        let value = self.uvarint()?;
-        Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+        self.uvarint().map(signed)
     }
 
     /// Reads a length-prefixed text.
