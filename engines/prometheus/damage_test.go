@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"chronoxide/prometheus/internal/synthetic"
 )
 
 var up = labels.MustNewMatcher(labels.MatchEqual, "__name__", "up")
@@ -24,7 +26,7 @@ func twoHours(t *testing.T) (data string, folders []string) {
 	for number := range 2 {
 		var list []chunks.Sample
 		for minute := range 60 {
-			list = append(list, worldSample{t: int64(number*hour + minute*60_000), f: float64(minute)})
+			list = append(list, synthetic.Sample{Time: int64(number*hour + minute*60_000), Value: float64(minute)})
 		}
 		series := []storage.Series{storage.NewListSeries(labels.FromStrings("__name__", "up"), list)}
 		folder, err := tsdb.CreateBlock(series, data, hour, quiet)

@@ -142,10 +142,10 @@ func (q *sampleQuerier) Select(
 			return storage.ErrSeriesSet(err)
 		}
 		set := reader.Select(ctx, false, untrimmed(hints), everySeries)
-		sets = append(sets, &warnedSeries{SeriesSet: set, layer: layer, warnings: warnings, left: limitOf(hints)})
+		sets = append(sets, &selectedSeries{set, selection{layer, warnings, limitOf(hints)}})
 	}
 	if len(sets) == 0 {
-		return &warnedSeries{SeriesSet: storage.EmptySeriesSet(), warnings: warnings}
+		return &selectedSeries{storage.EmptySeriesSet(), selection{warnings: warnings}}
 	}
 	return storage.NewMergeSeriesSet(sets, hints.Limit, storage.ChainedSeriesMerge)
 }
@@ -166,56 +166,56 @@ func (q *chunkQuerier) Select(
 			return storage.ErrChunkSeriesSet(err)
 		}
 		set := reader.Select(ctx, false, untrimmed(hints), everySeries)
-		sets = append(sets, &warnedChunks{ChunkSeriesSet: set, layer: layer, warnings: warnings, left: limitOf(hints)})
+		sets = append(sets, &selectedChunkSeries{set, selection{layer, warnings, limitOf(hints)}})
 	}
 	if len(sets) == 0 {
 		empty := storage.NewSeriesSetToChunkSet(storage.EmptySeriesSet())
-		return &warnedChunks{ChunkSeriesSet: empty, warnings: warnings}
+		return &selectedChunkSeries{empty, selection{warnings: warnings}}
 	}
 	merge := storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)
 	return storage.NewMergeChunkSeriesSet(sets, hints.Limit, merge)
 }
 
-// warnedSeries adds warnings of damaged blocks, which are known at the end, and joins the samples of several folders.
-type warnedSeries struct {
-	storage.SeriesSet
+// selection is what a set of series or of chunks adds to that of tsdb: warnings of damaged blocks, which are known at
+// the end, and a limit.
+type selection struct {
 	layer    *selected
 	warnings annotations.Annotations
 	// left is the number of series that may still come.
 	left int
 }
 
-func (s *warnedSeries) Next() bool {
-	if s.left == 0 {
-		return false
-	}
+// take returns true if one more series may come.
+func (s *selection) take() bool {
 	s.left--
-	return s.SeriesSet.Next()
+	return s.left >= 0
 }
 
-func (s *warnedSeries) At() storage.Series {
+func (s *selection) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }
+
+// selectedSeries are the series of a layer. It joins the samples of several folders.
+type selectedSeries struct {
+	storage.SeriesSet
+	selection
+}
+
+func (s *selectedSeries) Next() bool { return s.take() && s.SeriesSet.Next() }
+
+func (s *selectedSeries) At() storage.Series {
 	if s.layer.sources < 2 {
 		return s.SeriesSet.At()
 	}
 	return &switchingSeries{s.SeriesSet.At(), s.layer.starts}
 }
 
-func (s *warnedSeries) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }
+func (s *selectedSeries) Warnings() annotations.Annotations { return s.selection.Warnings() }
 
-// warnedChunks adds warnings, as warnedSeries does.
-type warnedChunks struct {
+// selectedChunkSeries are the series of a layer with their chunks.
+type selectedChunkSeries struct {
 	storage.ChunkSeriesSet
-	layer    *selected
-	warnings annotations.Annotations
-	left     int
+	selection
 }
 
-func (s *warnedChunks) Next() bool {
-	if s.left == 0 {
-		return false
-	}
-	s.left--
-	return s.ChunkSeriesSet.Next()
-}
+func (s *selectedChunkSeries) Next() bool { return s.take() && s.ChunkSeriesSet.Next() }
 
-func (s *warnedChunks) Warnings() annotations.Annotations { return s.layer.warned(s.warnings) }
+func (s *selectedChunkSeries) Warnings() annotations.Annotations { return s.selection.Warnings() }

@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
+
+	"chronoxide/prometheus/internal/synthetic"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -116,15 +117,15 @@ func (w *world) samples(begin int64) (list []chunks.Sample) {
 		if time >= begin+hour {
 			break
 		}
-		sample := worldSample{t: time, f: float64(w.random.IntN(1000))}
+		sample := synthetic.Sample{Time: time, Value: float64(w.random.IntN(1000))}
 		number := int64(len(list))
 		switch kind {
 		case 0:
-			sample.h = tsdbutil.GenerateTestHistogram(number)
+			sample.Histogram = tsdbutil.GenerateTestHistogram(number)
 		case 1:
-			sample.fh = tsdbutil.GenerateTestFloatHistogram(number)
+			sample.FloatHistogram = tsdbutil.GenerateTestFloatHistogram(number)
 		case 2:
-			sample.h = tsdbutil.GenerateTestCustomBucketsHistogram(number)
+			sample.Histogram = tsdbutil.GenerateTestCustomBucketsHistogram(number)
 		}
 		list = append(list, sample)
 		time += step
@@ -133,29 +134,6 @@ func (w *world) samples(begin int64) (list []chunks.Sample) {
 		}
 	}
 	return list
-}
-
-type worldSample struct {
-	t  int64
-	f  float64
-	h  *histogram.Histogram
-	fh *histogram.FloatHistogram
-}
-
-func (s worldSample) T() int64                      { return s.t }
-func (worldSample) ST() int64                       { return 0 }
-func (s worldSample) F() float64                    { return s.f }
-func (s worldSample) H() *histogram.Histogram       { return s.h }
-func (s worldSample) FH() *histogram.FloatHistogram { return s.fh }
-func (s worldSample) Copy() chunks.Sample           { return s }
-func (s worldSample) Type() chunkenc.ValueType {
-	switch {
-	case s.h != nil:
-		return chunkenc.ValHistogram
-	case s.fh != nil:
-		return chunkenc.ValFloatHistogram
-	}
-	return chunkenc.ValFloat
 }
 
 // times returns a range of times, both ends included: sometimes all, sometimes one.

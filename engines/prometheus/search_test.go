@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunks"
+
+	"chronoxide/prometheus/internal/synthetic"
 )
 
 // part accepts values with a text in them, and scores short ones higher.
@@ -24,7 +26,7 @@ func (p part) Accept(value string) (bool, float64) {
 func manyPods(t testing.TB) *Queryable {
 	data := t.TempDir()
 	var series []storage.Series
-	sample := []chunks.Sample{worldSample{t: 1_700_000_000_000, f: 1}}
+	sample := []chunks.Sample{synthetic.Sample{Time: 1_700_000_000_000, Value: 1}}
 	for number := range 3000 {
 		pod := fmt.Sprintf("pod-%d", number)
 		series = append(series, storage.NewListSeries(labels.FromStrings("__name__", "up", "pod", pod), sample))

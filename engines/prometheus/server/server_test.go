@@ -16,28 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 
 	"chronoxide/prometheus"
+	"chronoxide/prometheus/internal/synthetic"
 )
-
-type sample struct {
-	t int64
-	f float64
-}
-
-func (s sample) T() int64                    { return s.t }
-func (sample) ST() int64                     { return 0 }
-func (s sample) F() float64                  { return s.f }
-func (sample) H() *histogram.Histogram       { return nil }
-func (sample) FH() *histogram.FloatHistogram { return nil }
-func (s sample) Copy() chunks.Sample         { return s }
-func (sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
 
 // start is the first time of the samples, in seconds: 2023-11-14T22:00:00Z.
 const start = 1_699_999_200
@@ -53,7 +39,9 @@ func serve(t *testing.T) string {
 	for number, job := range []string{"api", "db", "web"} {
 		var list []chunks.Sample
 		for second := 0; second < 3600; second += 15 {
-			list = append(list, sample{(start + int64(second)) * 1000, float64(second * (number + 1))})
+			list = append(list, synthetic.Sample{
+				Time: (start + int64(second)) * 1000, Value: float64(second * (number + 1)),
+			})
 		}
 		series = append(series, storage.NewListSeries(labels.FromStrings("__name__", "requests_total", "job", job), list))
 	}
