@@ -195,25 +195,32 @@ fn a_keyset_with_some_of_the_keys_and_their_hash_is_not_found() {
     assert_eq!(searcher.find_many([pairs]), Ok(vec![None]));
 }
 
+/// Few series are sorted by all of their labels, many by one label after another.
 #[test]
 fn series_of_many_keysets_come_in_the_order_of_their_labels() {
-    let series: BTreeSet<Labelset> = (0..300)
-        .flat_map(|number| ["0", "1"].map(|z| (number, z)))
-        .map(|(number, z)| {
-            labels([("__name__", format!("m{number}")), (&name(number), "v".to_owned()), ("z", z.to_owned())])
-        })
-        .collect();
-    let block = block(&series, &Plan::default());
-    let view = BlockView::open(&block).expect("sound");
-    let stored = series_in_order(&view);
-    let index = Index::new(&view).expect("sound");
-    let searcher = Searcher::new(&view, &index);
-    let all = searcher.select(&[]).expect("sound");
-    let order = searcher.in_label_order(&all).expect("sound");
-    let found: Vec<&Labelset> = order.map(|series| &stored[series.expect("sound").0 as usize]).collect();
-    let mut expected: Vec<&Labelset> = stored.iter().collect();
-    expected.sort_by_key(|labels| labels.iter().collect::<Vec<_>>());
-    assert_eq!(found, expected);
+    for (keysets, values) in [(300, 2), (900, 6)] {
+        let series: BTreeSet<Labelset> = (0..keysets)
+            .flat_map(|number| (0..values).map(move |z| (number, z)))
+            .map(|(number, z)| {
+                let mut labels = labels([("__name__", format!("m{}", number % 7)), (&name(number), "v".to_owned())]);
+                if z > 0 {
+                    labels.insert("z".to_owned(), z.to_string());
+                }
+                labels
+            })
+            .collect();
+        let block = block(&series, &Plan::default());
+        let view = BlockView::open(&block).expect("sound");
+        let stored = series_in_order(&view);
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        let all = searcher.select(&[]).expect("sound");
+        let order = searcher.in_label_order(&all).expect("sound");
+        let found: Vec<&Labelset> = order.map(|series| &stored[series.expect("sound").0 as usize]).collect();
+        let mut expected: Vec<&Labelset> = stored.iter().collect();
+        expected.sort_by_key(|labels| labels.iter().collect::<Vec<_>>());
+        assert!(found == expected, "{keysets} keysets");
+    }
 }
 
 #[test]

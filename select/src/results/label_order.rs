@@ -1,5 +1,8 @@
 //! Selected series in the order of their labels.
 
+use std::ops::Range;
+
+use chronoxide_format::view::LabelIds;
 use chronoxide_format::{KeyId, SeriesRef};
 
 use crate::results::project::room_for;
@@ -25,8 +28,13 @@ impl<'a, 'data> Searcher<'a, 'data> {
                 let number = self.view.keyset_number(SeriesRef(next))?;
                 let Some(keyset) = self.view.keyset(number)? else { break };
                 let end = keyset.first().0.saturating_add(keyset.series_count()).max(next + 1);
-                keysets.push(KeysetKeys { end, keys: self.index.keys_of_keyset(number) });
+                keysets.push(KeysetKeys { number, end, keys: Vec::new() });
                 next = end;
+            }
+        }
+        if !is_for_labels(selection.count() as usize, keysets.len()) {
+            for keyset in &mut keysets {
+                keyset.keys = self.index.keys_of_keyset(keyset.number);
             }
         }
         let mut all = room_for(selection)?;
@@ -40,13 +48,32 @@ impl<'a, 'data> Searcher<'a, 'data> {
 /// twice, and take 16 MiB.
 const MAX_CODES_AT_ONCE: usize = 1 << 21;
 
-/// Series per keyset from which on this is done. It costs a look at each keyset for each label: the few series of many
-/// keysets mostly differ in the first label.
+/// Series per keyset from which on this is done. It costs a look at each keyset for each label.
 const MIN_SERIES_PER_KEYSET: usize = 16;
+
+/// Maximum number of series whose labels are read one by one and compared, if they are of many keysets.
+const MAX_SERIES_BY_LABELS: usize = 1 << 12;
+
+/// Returns true if some series of some keysets are best sorted by their labels.
+fn is_for_labels(series: usize, keysets: usize) -> bool {
+    series <= MAX_SERIES_BY_LABELS && keysets * MIN_SERIES_PER_KEYSET > series
+}
+
+/// Returns the keys of a run from `key` on, if it is best sorted by all of them at once.
+fn keys_at_once(keysets: &[KeysetKeys], key: KeyId, series: &[SeriesRef]) -> Option<Vec<KeyId>> {
+    if keysets.len() * MIN_SERIES_PER_KEYSET > series.len() {
+        return None;
+    }
+    let mut keys: Vec<KeyId> = keysets.iter().flat_map(|keyset| keyset.keys_from(key)).copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    (series.len() * keys.len() <= MAX_CODES_AT_ONCE).then_some(keys)
+}
 
 /// The keys of a keyset with selected series.
 #[derive(Debug)]
 struct KeysetKeys {
+    number: u32,
     /// End of its refs.
     end: u32,
     keys: Vec<KeyId>,
@@ -97,7 +124,13 @@ impl LabelOrder<'_, '_> {
                 continue;
             }
             self.searcher.limits.check()?;
-            if let Some(keys) = self.keys_at_once(key, &series) {
+            // Keysets between the first and the last one need not have series of the run.
+            let ends = [series.first(), series.last()].map(|end| end.map_or(0, |end| self.keyset_position(*end)));
+            let keysets = self.keysets.get(ends[0]..=ends[1]).unwrap_or_default();
+            if is_for_labels(series.len(), keysets.len()) {
+                return self.sort_by_labels(&series);
+            }
+            if let Some(keys) = keys_at_once(keysets, key, &series) {
                 return self.sort_at_once(&keys, &series);
             }
             self.split(key, &series)?;
@@ -105,18 +138,24 @@ impl LabelOrder<'_, '_> {
         Ok(())
     }
 
-    /// Returns the keys of a run from `key` on, if it is best sorted by all of them at once.
-    fn keys_at_once(&self, key: KeyId, series: &[SeriesRef]) -> Option<Vec<KeyId>> {
-        let (first, last) = (self.keyset_position(*series.first()?), self.keyset_position(*series.last()?));
-        // Keysets between them need not have series of the run.
-        let keysets = self.keysets.get(first..=last)?;
-        if keysets.len() * MIN_SERIES_PER_KEYSET > series.len() {
-            return None;
+    /// Sorts a run by its labels.
+    fn sort_by_labels(&mut self, series: &[SeriesRef]) -> Result<(), SelectError> {
+        let mut all: Vec<LabelIds> = Vec::new();
+        let mut labelled: Vec<(Range<usize>, SeriesRef)> = Vec::with_capacity(series.len());
+        for &series in series {
+            let start = all.len();
+            if let Some(series) = self.searcher.view.series(series)? {
+                for label in series.label_ids() {
+                    all.push(label?);
+                }
+            }
+            labelled.push((start..all.len(), series));
         }
-        let mut keys: Vec<KeyId> = keysets.iter().flat_map(|keyset| keyset.keys_from(key)).copied().collect();
-        keys.sort_unstable();
-        keys.dedup();
-        (series.len() * keys.len() <= MAX_CODES_AT_ONCE).then_some(keys)
+        // The next one is the last.
+        let labels = |range: &Range<usize>| all.get(range.clone());
+        labelled.sort_unstable_by(|left, right| (labels(&right.0), right.1).cmp(&(labels(&left.0), left.1)));
+        self.sorted.extend(labelled.into_iter().map(|(_, series)| series));
+        Ok(())
     }
 
     /// Sorts a run by all of these keys.
