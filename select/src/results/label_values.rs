@@ -6,11 +6,12 @@ use chronoxide_format::view::{Column, Domain, Pool, Table};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
-use crate::conditions::condition::Dictionary;
+use crate::conditions::condition::{Dictionary, conditions};
 use crate::conditions::selected::SelectedRows;
 use crate::results::tally::rows_of;
+use crate::rows::row_set::Keep;
 use crate::rows::scan::each_code;
-use crate::{CodeCounts, ColumnReader, Matcher, Ranges, Searcher, SelectError};
+use crate::{CodeCounts, ColumnReader, Matcher, Operator, Pages, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
     /// Returns the values that a label has in selected series, in order, at most `limit` of them. Costs as much as
@@ -44,6 +45,11 @@ impl<'data> Searcher<'_, 'data> {
         let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
         let range = dictionary.with_prefix(prefix.as_ref())?;
         let limit = limit.unwrap_or(usize::MAX);
+        let has_value = |matcher: &Matcher| matcher.operator() == Operator::Equal && !matcher.value().is_empty();
+        if matchers.iter().any(|matcher| matcher.name().as_bytes() == name.as_ref() && has_value(matcher)) {
+            let code = self.only_value(matchers, key)?.filter(|code| range.contains(code));
+            return code.into_iter().take(limit).map(|code| dictionary.value(code)).collect();
+        }
         if self.times()?.is_some() {
             let counted = self.count_values(matchers, key)?;
             let codes = range.filter(|&code| counted.counts().get(code as usize).is_some_and(|&count| count > 0));
@@ -62,6 +68,17 @@ impl<'data> Searcher<'_, 'data> {
 }
 
 impl Searcher<'_, '_> {
+    /// Returns the value that a key has in selected series, of which matchers leave one at most: the first series tells.
+    fn only_value(&self, matchers: &[Matcher], key: KeyId) -> Result<Option<u32>, SelectError> {
+        self.limits.check()?;
+        let Some(conditions) = conditions(self.view, matchers, &self.limits)? else { return Ok(None) };
+        let accepted = conditions.iter().find(|condition| condition.key == key && condition.keep == Keep::Members);
+        let code = accepted.and_then(|condition| condition.codes.ranges().iter().next());
+        let searcher = self.with_limits(self.limits.without_max_series());
+        let first = Pages::new(vec![conditions]).with_max_ranges(1).next_page(&searcher)?;
+        Ok(first.and(code))
+    }
+
     /// Counts the selected series by the values of a key, series by series.
     fn count_values(&self, matchers: &[Matcher], key: KeyId) -> Result<CodeCounts, SelectError> {
         let mut counts = [CodeCounts::new(self.view.cardinality(key)?.unwrap_or(0))];

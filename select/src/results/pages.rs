@@ -57,7 +57,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    fn new(alternatives: Vec<Vec<Condition>>) -> Self {
+    pub(crate) fn new(alternatives: Vec<Vec<Condition>>) -> Self {
         Self { alternatives, next: Some(SeriesRef(0)), max_ranges: FIRST_RANGES, grows: true, found: 0 }
     }
 
