@@ -112,7 +112,8 @@ impl<'b> LabelReader<'b> {
 /// Selected series that are still to be read.
 pub(crate) enum Source<'b> {
     Blocks(Runs),
-    Joined(vec::IntoIter<JoinedSeries>),
+    /// Joined series, and the number of the next one.
+    Joined(JoinedSeries, usize),
     Distinct(Box<Distinct<'b>>),
     Sorted(Merge<'b>),
 }
@@ -125,7 +126,7 @@ impl Source<'_> {
             Self::Distinct(distinct) => distinct.leave_out(block),
             Self::Sorted(merge) => merge.unread.retain(|other| other.next.block != block),
             // The other blocks have ids of their own.
-            Self::Joined(_) => {}
+            Self::Joined(..) => {}
         }
     }
 }
@@ -409,8 +410,9 @@ impl<'b> SeriesRows<'b> {
                     self.occurrences.extend(runs.next());
                     break;
                 }
-                Source::Joined(joined) => {
-                    self.occurrences.extend(joined.next().iter().flat_map(JoinedSeries::occurrences));
+                Source::Joined(joined, next) => {
+                    self.occurrences.extend_from_slice(joined.get(*next));
+                    *next += 1;
                     break;
                 }
                 Source::Distinct(distinct) => distinct.next().map(|found| self.occurrences.extend(found)),

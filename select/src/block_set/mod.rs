@@ -31,8 +31,8 @@ use crate::IndexedBlock;
 /// let set = BlockSet::read(path, Checks::Lazy)?;
 /// let selector: Selector = r#"up{job="db"}"#.parse()?;
 /// let selection = set.query().select(selector.matchers())?;
-/// for series in set.query().join(&selection)?.found {
-///     for found in series.occurrences() {
+/// for occurrences in set.query().join(&selection)?.found.iter() {
+///     for found in occurrences {
 ///         println!("series {} of {}", found.series, set.blocks()[found.block].id());
 ///     }
 /// }

@@ -1,8 +1,8 @@
 //! Series of equal labelsets, joined over the blocks of a set.
 
+use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::{BlockView, Label};
-use chronoxide_format::{Result as FormatResult, SeriesRef};
+use chronoxide_format::view::BlockView;
 use hashbrown::HashMap;
 
 use super::{Partial, SetQuery, SetSelection};
@@ -12,10 +12,11 @@ use crate::results::project::Labels;
 /// Series between two checks of the limits.
 const SERIES_PER_CHECK: usize = 1 << 14;
 
-/// A series, and the blocks that have it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Series of several blocks, each with the blocks that have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinedSeries {
-    fingerprint: Fingerprint,
+    /// For each series, the number of occurrences up to its last one.
+    ends: Vec<usize>,
     occurrences: Vec<Occurrence>,
 }
 
@@ -29,16 +30,99 @@ pub struct Occurrence {
 }
 
 impl JoinedSeries {
-    /// Returns the fingerprint of the labels; see [`Searcher::fingerprints`](crate::Searcher::fingerprints).
+    /// Returns the number of distinct series.
     #[must_use]
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+    pub fn len(&self) -> usize {
+        self.ends.len()
     }
 
-    /// Returns the refs of the series, in the order of blocks, at least one.
+    /// Returns true if there are no series.
     #[must_use]
-    pub fn occurrences(&self) -> &[Occurrence] {
-        &self.occurrences
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Returns the refs of a series, in the order of blocks, at least one; none if it is out of range.
+    #[must_use]
+    pub fn get(&self, number: usize) -> &[Occurrence] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or_default());
+        let end = self.ends.get(number).copied().unwrap_or_default();
+        self.occurrences.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the refs of each series, in the order of the first of them.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Occurrence]> {
+        (0..self.len()).map(|number| self.get(number))
+    }
+}
+
+/// Distinct series that were found so far.
+#[derive(Default)]
+struct Distinct {
+    /// Number of the last series with a fingerprint.
+    known: HashMap<Fingerprint, u32>,
+    series: Vec<Found>,
+    /// Each occurrence: the number of the series, the position of the block, and the ref.
+    occurrences: Vec<(u32, u32, SeriesRef)>,
+}
+
+/// A distinct series.
+struct Found {
+    first: Occurrence,
+    /// Number of another one with the same fingerprint.
+    other: Option<u32>,
+    /// Number of occurrences.
+    count: usize,
+}
+
+impl Distinct {
+    /// Adds an occurrence. `is_equal` compares the series with another one that has the same fingerprint.
+    fn add(
+        &mut self,
+        fingerprint: Fingerprint,
+        occurrence: Occurrence,
+        is_equal: impl Fn(Occurrence) -> Result<bool, SelectError>,
+    ) -> Result<(), SelectError> {
+        let last = self.known.get(&fingerprint).copied();
+        let mut candidate = last;
+        while let Some(number) = candidate {
+            let Some(found) = self.series.get_mut(number as usize) else { break };
+            // A block has each labelset once.
+            if found.first.block != occurrence.block && is_equal(found.first)? {
+                found.count += 1;
+                self.occurrences.push((number, occurrence.block as u32, occurrence.series));
+                return Ok(());
+            }
+            candidate = found.other;
+        }
+        let number = self.series.len() as u32;
+        self.known.insert(fingerprint, number);
+        self.series.push(Found { first: occurrence, other: last, count: 1 });
+        self.occurrences.push((number, occurrence.block as u32, occurrence.series));
+        Ok(())
+    }
+
+    /// Returns the occurrences by series.
+    fn joined(self) -> JoinedSeries {
+        drop(self.known);
+        let mut next: Vec<usize> = Vec::with_capacity(self.series.len());
+        let mut end = 0;
+        for found in &self.series {
+            next.push(end);
+            end += found.count;
+        }
+        drop(self.series);
+        let mut occurrences = vec![Occurrence { block: 0, series: SeriesRef(0) }; end];
+        for (number, block, series) in self.occurrences {
+            if let Some(next) = next.get_mut(number as usize)
+                && let Some(place) = occurrences.get_mut(*next)
+            {
+                *place = Occurrence { block: block as usize, series };
+                *next += 1;
+            }
+        }
+        JoinedSeries { ends: next, occurrences }
     }
 }
 
@@ -46,13 +130,12 @@ impl SetQuery<'_> {
     /// Joins the series of a selection that have equal labels. They come in the order of their first occurrence.
     ///
     /// Series are joined by fingerprint, and then compared label by label. Takes some 100 bytes of memory per distinct
-    /// series, and 16 per occurrence. The series of a damaged block are missing.
+    /// series, and 28 per occurrence. The series of a damaged block are missing.
     ///
     /// # Errors
     /// [`SelectError::OtherSnapshot`], and errors of the [`Limits`](crate::Limits).
-    pub fn join(&self, selection: &SetSelection) -> Result<Partial<Vec<JoinedSeries>>, SelectError> {
-        let mut joined: Vec<JoinedSeries> = Vec::new();
-        let mut known: HashMap<Fingerprint, Vec<usize>> = HashMap::new();
+    pub fn join(&self, selection: &SetSelection) -> Result<Partial<JoinedSeries>, SelectError> {
+        let mut distinct = Distinct::default();
         let failed = self.each_selected(selection, |searcher, block| {
             let view = searcher.view();
             let fingerprints = searcher.fingerprints(&block.series, Labels::All)?;
@@ -60,31 +143,14 @@ impl SetQuery<'_> {
                 if number % SERIES_PER_CHECK == 0 {
                     self.limits.check()?;
                 }
-                let same = known.entry(fingerprint).or_default();
-                let occurrence = Occurrence { block: block.block, series };
-                let mut found = None;
-                for &candidate in &*same {
-                    let Some(Occurrence { block, series: other }) = joined[candidate].occurrences.first() else {
-                        continue;
-                    };
-                    let Some(first) = self.set.blocks().get(*block) else { continue };
-                    // A block has each labelset once.
-                    if *block != occurrence.block && have_equal_labels(view, series, &first.block().view(), *other)? {
-                        found = Some(candidate);
-                        break;
-                    }
-                }
-                match found {
-                    Some(candidate) => joined[candidate].occurrences.push(occurrence),
-                    None => {
-                        same.push(joined.len());
-                        joined.push(JoinedSeries { fingerprint, occurrences: vec![occurrence] });
-                    }
-                }
+                distinct.add(fingerprint, Occurrence { block: block.block, series }, |first| {
+                    let Some(other) = self.set.blocks().get(first.block) else { return Ok(false) };
+                    have_equal_labels(view, series, &other.block().view(), first.series)
+                })?;
             }
             Ok(())
         })?;
-        Ok(Partial { found: joined, failed })
+        Ok(Partial { found: distinct.joined(), failed })
     }
 }
 
@@ -99,9 +165,8 @@ fn have_equal_labels(
     if left.label_count() != right.label_count() {
         return Ok(false);
     }
-    let pair = |label: FormatResult<Label<'_>>| label.map(|label| (label.name.to_vec(), label.value.to_vec()));
     for (left, right) in left.labels().zip(right.labels()) {
-        if pair(left)? != pair(right)? {
+        if left? != right? {
             return Ok(false);
         }
     }
