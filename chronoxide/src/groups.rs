@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use chronoxide_reader::SeriesRef;
-use chronoxide_select::Labels;
+use chronoxide_select::{Labels, Matcher, SelectError};
 
 use crate::query::text;
-use crate::{Error, Label, Query};
+use crate::{Blocks, Error, Label, Query};
 
 /// Groups of series, in the order of their labels.
 pub type Groups<'b> = Vec<Group<'b>>;
@@ -32,6 +32,12 @@ impl<'b> Group<'b> {
 /// Groups the series of a query.
 pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<'b>, Error> {
     let started = query.start();
+    if let (Labels::By([name]), [only], [matchers]) = (labels, &*started.positions(), &*query.alternatives()) {
+        return match count_by_value(query, *only, name, matchers) {
+            Ok(groups) => Ok(groups),
+            Err(error) => query.leave_out(error).map(|()| Vec::new()),
+        };
+    }
     let selection = query.found(&started)?;
     let found = query.accepted(started.group(&selection, labels)?)?;
     let mut counts = vec![0_u64; found.labels().len()];
@@ -46,8 +52,8 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
         // A series counts in the first block that has it, among those whose groups could be read.
         let is_grouped = |block: usize| !found.numbers(block).is_empty();
         let mut firsts: BTreeMap<usize, Vec<SeriesRef>> = BTreeMap::new();
-        for joined in query.accepted(started.join(&selection)?)? {
-            if let Some(first) = joined.occurrences().iter().find(|place| is_grouped(place.block)) {
+        for occurrences in query.accepted(started.join(&selection)?)?.iter() {
+            if let Some(first) = occurrences.iter().find(|place| is_grouped(place.block)) {
                 firsts.entry(first.block).or_default().push(first.series);
             }
         }
@@ -72,4 +78,25 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
     let mut groups = counted.map(group).collect::<Result<Vec<_>, _>>()?;
     groups.sort_unstable();
     Ok(groups)
+}
+
+/// Groups the series of one block by one label, without a list of the series.
+fn count_by_value<'b>(query: &Query<'b>, block: usize, name: &str, matchers: &[Matcher]) -> Result<Groups<'b>, Error> {
+    let blocks: &'b Blocks = query.blocks;
+    let Some(opened) = blocks.set.blocks().get(block) else { return Ok(Vec::new()) };
+    let limits = query.limits();
+    let found = opened.open().search(limits, |searcher| {
+        let counts = query.start().timed(searcher).count_by_value(name, matchers)?;
+        limits.check_series(counts.iter().map(|(_, series)| series).sum())?;
+        // The name of the caller does not live as long.
+        let view = opened.open().view();
+        Ok::<_, SelectError>((view.key(name)?.map(|key| view.key_name(key)).transpose()?, counts))
+    });
+    let (name, counts) = found?;
+    let name = name.map_or(Ok(""), text)?;
+    let label = |value| Ok::<_, Error>(Label { name, value: text(value)? });
+    let group = |(value, series): (Option<&'b [u8]>, u64)| {
+        Ok(Group { labels: value.map(label).transpose()?.into_iter().collect(), series })
+    };
+    counts.into_iter().map(group).collect()
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chronoxide_reader::FileError;
-use chronoxide_select::{Labels, Limits, Matcher, Partial, SelectError, SetQuery, SetSelection};
+use chronoxide_select::{
+    JoinedSeries, Labels, Limits, Matcher, Partial, SelectError, SetQuery, SetSelection, ValueRange,
+};
 
 use crate::distinct::Distinct;
 use crate::groups::group;
@@ -28,6 +30,8 @@ pub struct Query<'b> {
     max_memory: Option<u64>,
     timeout: Option<Duration>,
     max_strings: Option<usize>,
+    /// Names and values up to this one are left out.
+    strings_after: Box<str>,
     cancelled: Option<&'b AtomicBool>,
     damaged: Option<Damage>,
 }
@@ -42,6 +46,7 @@ impl<'b> Query<'b> {
             max_memory: None,
             timeout: None,
             max_strings: None,
+            strings_after: Box::default(),
             cancelled: None,
             damaged: None,
         }
@@ -106,6 +111,13 @@ impl<'b> Query<'b> {
     #[must_use]
     pub fn max_strings(self, max: usize) -> Self {
         Self { max_strings: Some(max), ..self }
+    }
+
+    /// Leaves out names and values of labels up to this one, in byte order: the last one of a list, for the next of
+    /// [`Query::max_strings`].
+    #[must_use]
+    pub fn strings_after(self, last: &str) -> Self {
+        Self { strings_after: last.into(), ..self }
     }
 
     /// Leaves out blocks that are damaged where the query reads them, and adds their errors to `damage`, one per
@@ -220,9 +232,9 @@ impl<'b> Query<'b> {
         let query = self.within(limits);
         let selection = self.found(&query)?;
         let source = match selection.blocks() {
-            [] => Source::Joined(Vec::new().into_iter()),
+            [] => Source::Joined(JoinedSeries::default(), 0),
             [only] => Source::Blocks(Runs::new([(only.block, only.series.ranges().collect())])),
-            _ => Source::Joined(self.accepted(query.join(&selection)?)?.into_iter()),
+            _ => Source::Joined(self.accepted(query.join(&selection)?)?, 0),
         };
         Ok(SeriesRows::new(self.blocks, source).within(limits, self.damaged.clone()))
     }
@@ -317,8 +329,9 @@ impl<'b> Query<'b> {
     /// As [`Query::series`].
     pub fn label_names(&self) -> Result<Vec<&'b str>, Error> {
         let mut names = self.accepted(self.start().label_names_of_any(&self.alternatives())?)?;
+        names.retain(|name| *name > &*self.strings_after);
         names.truncate(self.max_strings.unwrap_or(usize::MAX));
-        texts(names)
+        Ok(names)
     }
 
     /// Returns the values that a label has in selected series, in byte order.
@@ -335,7 +348,8 @@ impl<'b> Query<'b> {
     /// As [`Query::series`].
     pub fn label_values_with_prefix(&self, name: &str, prefix: &str) -> Result<Vec<&'b str>, Error> {
         let (alternatives, max) = (self.alternatives(), self.max_strings);
-        texts(self.accepted(self.start().label_values_of_any(name, prefix, &alternatives, max)?)?)
+        let range = ValueRange { prefix, after: &self.strings_after };
+        self.accepted(self.start().label_values_of_any(name, range, &alternatives, max)?)
     }
 
     /// Counts the selected series by the values of some labels, as `count by (namespace) (...)` does.
@@ -353,11 +367,6 @@ impl<'b> Query<'b> {
     pub fn group_without(&self, names: &[&str]) -> Result<Groups<'b>, Error> {
         group(self, Labels::Without(names))
     }
-}
-
-/// Converts symbols to text: a rule of the format says that they are UTF-8.
-fn texts(symbols: Vec<&[u8]>) -> Result<Vec<&str>, Error> {
-    symbols.into_iter().map(text).collect()
 }
 
 /// Converts a symbol to text.

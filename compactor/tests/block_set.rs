@@ -53,11 +53,11 @@ fn labels(block: &Block, series: SeriesRef) -> Labelset {
 /// Selected labelsets, with the files that have them.
 fn joined(set: &BlockSet, selection: &SetSelection) -> BTreeMap<Labelset, Vec<String>> {
     let mut joined = BTreeMap::new();
-    for series in set.query().join(selection).expect("sound").found {
-        let first = series.occurrences()[0];
+    for occurrences in set.query().join(selection).expect("sound").found.iter() {
+        let first = occurrences[0];
         let own = labels(set.blocks()[first.block].block(), first.series);
         let mut files = Vec::new();
-        for place in series.occurrences() {
+        for place in occurrences {
             assert_eq!(labels(set.blocks()[place.block].block(), place.series), own);
             files.push(
                 set.blocks()[place.block]
@@ -99,10 +99,10 @@ fn a_set_answers_as_the_filter_over_all_its_blocks() {
         assert_eq!(selection.count(), expected.values().map(|files| files.len() as u64).sum::<u64>());
         assert_eq!(joined(&set, &selection), expected);
 
-        let names: BTreeSet<&[u8]> = expected.keys().flat_map(|labels| labels.keys()).map(String::as_bytes).collect();
+        let names: BTreeSet<&str> = expected.keys().flat_map(|labels| labels.keys()).map(String::as_str).collect();
         assert_eq!(query.label_names(&matchers).expect("no limits").found, Vec::from_iter(names));
-        let values: BTreeSet<&[u8]> =
-            expected.keys().filter_map(|labels| labels.get("pod")).map(|v| v.as_bytes()).collect();
+        let values: BTreeSet<&str> =
+            expected.keys().filter_map(|labels| labels.get("pod")).map(String::as_str).collect();
         assert_eq!(
             query.label_values("pod", &matchers, None).expect("no limits").found,
             Vec::from_iter(values.clone())

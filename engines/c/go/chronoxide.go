@@ -14,6 +14,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"strings"
 	"unsafe"
 )
 
@@ -126,13 +127,31 @@ func newSelector(matchers []Matcher) (*C.cx_selector, error) {
 	return selector, check(status, &failure)
 }
 
-// takeStrings copies a list of strings, and frees it.
-func takeStrings(list *C.cx_strings) []string {
-	defer C.cx_strings_free(list)
+// views returns the strings of a list, which are those of the blocks.
+func views(list *C.cx_strings) []string {
 	items := unsafe.Slice(C.cx_strings_items(list), C.cx_strings_count(list))
-	strings := make([]string, len(items))
+	all := make([]string, len(items))
 	for i, item := range items {
-		strings[i] = C.GoStringN(item.data, C.int(item.len))
+		all[i] = unsafeString(item.data, item.len)
 	}
-	return strings
+	return all
+}
+
+// copied returns copies of the strings of a list, in one allocation, which all of them share.
+func copied(list *C.cx_strings) []string {
+	all := views(list)
+	var text strings.Builder
+	total := 0
+	for _, one := range all {
+		total += len(one)
+	}
+	text.Grow(total)
+	for _, one := range all {
+		text.WriteString(one)
+	}
+	rest := text.String()
+	for i, one := range all {
+		all[i], rest = rest[:len(one)], rest[len(one):]
+	}
+	return all
 }

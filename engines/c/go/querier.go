@@ -20,6 +20,8 @@ type Querier struct {
 	MaxSeries uint64
 	// MaxStrings limits the names and values of labels that are returned, the first ones, or is 0.
 	MaxStrings int
+	// StringsAfter leaves out names and values of labels up to this one, in the order of bytes.
+	StringsAfter string
 }
 
 // Querier returns a querier of the times from mint to maxt, in milliseconds since 1970, both included.
@@ -65,9 +67,14 @@ func (q *Querier) query(
 	selectors, within := []*C.cx_selector{selector}, q.within
 	pinned.Pin(&selectors[0])
 	pinned.Pin(&within)
+	var after C.cx_string
+	if q.StringsAfter != "" {
+		after = pin(&pinned, q.StringsAfter)
+	}
 	query := C.cx_query{
 		selectors: &selectors[0], selector_count: 1, within: &within, damaged: damaged, cancel: cancel,
 		max_series: C.uint64_t(q.MaxSeries), max_strings: C.size_t(q.MaxStrings),
+		strings_after: after,
 	}
 	status := ask(&query, &failure)
 	pinned.Unpin()
@@ -81,23 +88,52 @@ func (q *Querier) query(
 
 // LabelNames returns the names of the labels of the series that satisfy all matchers, sorted.
 func (q *Querier) LabelNames(ctx context.Context, matchers ...Matcher) (names []string, warnings []error, err error) {
-	var list *C.cx_strings
-	warnings, err = q.query(ctx, matchers, func(query *C.cx_query, failure *C.cx_error) C.cx_status {
-		return C.cx_query_label_names(q.blocks.handle, query, &list, failure)
-	})
-	return takeStrings(list), warnings, err
+	list, warnings, err := q.labelNames(ctx, matchers)
+	defer C.cx_strings_free(list)
+	return copied(list), warnings, err
 }
 
 // LabelValues returns the values that a label has in the series that satisfy all matchers, sorted.
 func (q *Querier) LabelValues(
 	ctx context.Context, name string, matchers ...Matcher,
 ) (values []string, warnings []error, err error) {
-	var list *C.cx_strings
+	list, warnings, err := q.labelValues(ctx, name, matchers)
+	defer C.cx_strings_free(list)
+	return copied(list), warnings, err
+}
+
+// LabelNameViews is LabelNames without copies: the names are those of the blocks, as long as these stay open.
+// strings.Clone keeps one.
+func (q *Querier) LabelNameViews(ctx context.Context, matchers ...Matcher) (names []string, warnings []error, err error) {
+	list, warnings, err := q.labelNames(ctx, matchers)
+	defer C.cx_strings_free(list)
+	return views(list), warnings, err
+}
+
+// LabelValueViews is LabelValues without copies, as LabelNameViews.
+func (q *Querier) LabelValueViews(
+	ctx context.Context, name string, matchers ...Matcher,
+) (values []string, warnings []error, err error) {
+	list, warnings, err := q.labelValues(ctx, name, matchers)
+	defer C.cx_strings_free(list)
+	return views(list), warnings, err
+}
+
+func (q *Querier) labelNames(ctx context.Context, matchers []Matcher) (list *C.cx_strings, warnings []error, err error) {
+	warnings, err = q.query(ctx, matchers, func(query *C.cx_query, failure *C.cx_error) C.cx_status {
+		return C.cx_query_label_names(q.blocks.handle, query, &list, failure)
+	})
+	return list, warnings, err
+}
+
+func (q *Querier) labelValues(
+	ctx context.Context, name string, matchers []Matcher,
+) (list *C.cx_strings, warnings []error, err error) {
 	warnings, err = q.query(ctx, matchers, func(query *C.cx_query, failure *C.cx_error) C.cx_status {
 		text := (*C.char)(unsafe.Pointer(unsafe.StringData(name)))
 		return C.cx_query_label_values(q.blocks.handle, query, text, C.size_t(len(name)), &list, failure)
 	})
-	return takeStrings(list), warnings, err
+	return list, warnings, err
 }
 
 // Select returns the series that satisfy all matchers, in the order of their labels if sorted, and otherwise in that of

@@ -442,6 +442,10 @@ typedef struct cx_query {
      * Maximum number of names or values of labels, the first ones, or 0 for all.
      */
     size_t max_strings;
+    /**
+     * Only names or values of labels behind this one, by bytes; `data` is NULL for all.
+     */
+    struct cx_string strings_after;
 } cx_query;
 
 /**

@@ -17,7 +17,7 @@ use crate::status::CxStatus;
 pub struct CxGroups {
     groups: Box<[CxGroup]>,
     /// Labels of all groups, to which these point.
-    _labels: Vec<Box<[CxLabel]>>,
+    _labels: Box<[CxLabel]>,
     /// Owner of the bytes.
     _blocks: Blocks,
 }
@@ -62,12 +62,13 @@ pub unsafe extern "C" fn cx_query_group(
                     Ok(if without { query.group_without(&names)? } else { query.group_by(&names)? })
                 })
             }?;
-            let labels: Vec<Box<[CxLabel]>> =
-                found.iter().map(|group| group.labels.iter().map(|&label| label.into()).collect()).collect();
-            let groups = found.iter().zip(&labels).map(|(group, labels)| CxGroup {
-                labels: first_element(labels),
-                label_count: labels.len(),
-                series_count: group.series,
+            let labels: Box<[CxLabel]> =
+                found.iter().flat_map(|group| &group.labels).map(|&label| label.into()).collect();
+            let mut rest = &*labels;
+            let groups = found.iter().map(|group| {
+                let (own, others) = rest.split_at_checked(group.labels.len()).unwrap_or_default();
+                rest = others;
+                CxGroup { labels: first_element(own), label_count: own.len(), series_count: group.series }
             });
             let blocks = required(blocks, "blocks")?.blocks.clone();
             Ok(CxGroups { groups: groups.collect(), _labels: labels, _blocks: blocks })

@@ -11,6 +11,7 @@ use blocks::{Blocks, Damage, Query, Selector};
 use crate::blocks::{CxBlocks, CxTimeRange};
 use crate::error::{CxError, Failure, guard, guard_value};
 use crate::failures::CxFailures;
+use crate::label::CxString;
 use crate::pointer::{self, give, required};
 use crate::selector::CxSelector;
 use crate::status::CxStatus;
@@ -42,6 +43,8 @@ pub struct CxQuery<'a> {
     pub timeout_ms: u64,
     /// Maximum number of names or values of labels, the first ones, or 0 for all.
     pub max_strings: usize,
+    /// Only names or values of labels behind this one, by bytes; `data` is NULL for all.
+    pub strings_after: CxString,
 }
 
 /// A flag that one thread sets to cancel the queries of others.
@@ -56,7 +59,10 @@ impl CxQuery<'_> {
     }
 
     /// Adds time range and limits to a query.
-    fn limit<'b>(&self, mut query: Query<'b>) -> Query<'b> {
+    ///
+    /// # Safety
+    /// `strings_after` is a string.
+    unsafe fn limit<'b>(&self, mut query: Query<'b>) -> Result<Query<'b>, Failure> {
         if let Some(&CxTimeRange { start, end }) = self.within {
             query = query.between(start, end);
         }
@@ -72,7 +78,12 @@ impl CxQuery<'_> {
         if self.max_strings > 0 {
             query = query.max_strings(self.max_strings);
         }
-        query
+        if !self.strings_after.data.is_null() {
+            // SAFETY: this function's contract.
+            let after = unsafe { pointer::text(self.strings_after.data, self.strings_after.len, "strings_after") }?;
+            query = query.strings_after(after);
+        }
+        Ok(query)
     }
 }
 
@@ -93,7 +104,7 @@ impl<'a> Asked<'a> {
     /// skipped.
     ///
     /// # Safety
-    /// `selectors` points to as many selectors as it says.
+    /// `selectors` points to as many selectors as it says, and `strings_after` is a string.
     pub(crate) unsafe fn ask<T>(
         &self,
         query: Option<&CxQuery<'_>>,
@@ -120,7 +131,8 @@ impl<'a> Asked<'a> {
         };
         let mut selectors = selectors.iter().map(|selector| required(*selector, "selector"));
         let first = selectors.next().transpose()?.map_or_else(Selector::default, |first| first.selector.clone());
-        let mut query = wanted.limit(self.blocks.query(first)?);
+        // SAFETY: this function's contract.
+        let mut query = unsafe { wanted.limit(self.blocks.query(first)?) }?;
         for selector in selectors {
             query = query.or(&selector?.selector)?;
         }

@@ -3,7 +3,7 @@
 use chronoxide_format::view::Label;
 use hashbrown::HashMap;
 
-use super::query::check_text;
+use super::query::text;
 use super::{Partial, SetQuery, SetSelection};
 use crate::SelectError;
 use crate::results::project::Labels;
@@ -53,7 +53,10 @@ impl<'a> SetQuery<'a> {
                 (0..groups.count()).map(|group| groups.labels(searcher.view(), group)).collect();
             let mut numbers = Vec::with_capacity(groups.count());
             let all = all?;
-            check_text(all.iter().flatten().flat_map(|label| [label.name, label.value]).collect::<Vec<_>>())?;
+            all.iter()
+                .flatten()
+                .flat_map(|label| [label.name, label.value])
+                .try_for_each(|symbol| text(symbol).map(drop))?;
             for labels in all {
                 let key = labels.iter().map(|label| (label.name, label.value)).collect();
                 let next = found.labels.len() as u32;

@@ -10,7 +10,7 @@ use chronoxide_reader::FileError;
 use rayon::prelude::*;
 
 use super::{BlockSet, Occurrence, SetBlock};
-use crate::{Limits, Matcher, Searcher, SelectError, Selection};
+use crate::{Limits, Matcher, Searcher, SelectError, Selection, ValueRange};
 
 /// A query of the blocks of a set, of all or of a time range. Blocks are queried on all threads; results are in the
 /// order of blocks.
@@ -230,7 +230,7 @@ impl<'a> SetQuery<'a> {
     ///
     /// # Errors
     /// Errors of the [`Limits`].
-    pub fn label_names(&self, matchers: &[Matcher]) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+    pub fn label_names(&self, matchers: &[Matcher]) -> Result<Partial<Vec<&'a str>>, SelectError> {
         self.label_names_of_any(&[matchers])
     }
 
@@ -238,12 +238,11 @@ impl<'a> SetQuery<'a> {
     ///
     /// # Errors
     /// As [`SetQuery::label_names`].
-    pub fn label_names_of_any(&self, alternatives: &[&[Matcher]]) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+    pub fn label_names_of_any(&self, alternatives: &[&[Matcher]]) -> Result<Partial<Vec<&'a str>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
-            let names: Result<Vec<_>, _> = alternatives.iter().map(|matchers| searcher.label_names(matchers)).collect();
-            check_text(names?.concat())
+            united(alternatives.iter().map(|matchers| texts(searcher.label_names(matchers)?)))
         };
-        Ok(self.each_block(each)?.united(None))
+        self.each_block(each)?.united(None)
     }
 
     /// Returns the values that a label has in selected series, in order, at most `limit` of them, and the errors of
@@ -256,11 +255,11 @@ impl<'a> SetQuery<'a> {
         name: impl AsRef<[u8]> + Sync,
         matchers: &[Matcher],
         limit: Option<usize>,
-    ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
-        self.label_values_of_any(name, "", &[matchers], limit)
+    ) -> Result<Partial<Vec<&'a str>>, SelectError> {
+        self.label_values_of_any(name, ValueRange::default(), &[matchers], limit)
     }
 
-    /// Returns the values with a prefix that a label has, in order, at most `limit` of them, in series that satisfy all
+    /// Returns the values of a range that a label has, in order, at most `limit` of them, in series that satisfy all
     /// matchers of at least one list.
     ///
     /// # Errors
@@ -268,15 +267,15 @@ impl<'a> SetQuery<'a> {
     pub fn label_values_of_any(
         &self,
         name: impl AsRef<[u8]> + Sync,
-        prefix: impl AsRef<[u8]> + Sync,
+        range: ValueRange<'_>,
         alternatives: &[&[Matcher]],
         limit: Option<usize>,
-    ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+    ) -> Result<Partial<Vec<&'a str>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
-            let values = |matchers: &&[Matcher]| searcher.label_values_with_prefix(&name, &prefix, matchers, limit);
-            check_text(alternatives.iter().map(values).collect::<Result<Vec<_>, _>>()?.concat())
+            let values = |matchers: &&[Matcher]| texts(searcher.label_values_in(&name, range, matchers, limit)?);
+            united(alternatives.iter().map(values))
         };
-        Ok(self.each_block(each)?.united(limit))
+        self.each_block(each)?.united(limit)
     }
 
     /// Returns true if the block at a position has a series with exactly these labels, and with data in the time range:
@@ -325,25 +324,37 @@ impl<'a> SetQuery<'a> {
     }
 }
 
-/// Returns symbols that are text, as a rule of the format says: so that the error of others is that of their block.
-pub(super) fn check_text<'d, S: AsRef<[&'d [u8]]>>(symbols: S) -> Result<S, SelectError> {
-    match symbols.as_ref().iter().find_map(|symbol| std::str::from_utf8(symbol).err()) {
-        Some(error) => {
-            let place = Place::Byte(error.valid_up_to() as u64);
-            Err(Error::from(Corruption::new(Rule::SymbolsUtf8, place)).into())
-        }
-        None => Ok(symbols),
-    }
+/// Returns a symbol as text, which it is as a rule of the format says: the error of others is that of their block.
+pub(super) fn text(symbol: &[u8]) -> Result<&str, SelectError> {
+    std::str::from_utf8(symbol).map_err(|error| {
+        let place = Place::Byte(error.valid_up_to() as u64);
+        Error::from(Corruption::new(Rule::SymbolsUtf8, place)).into()
+    })
 }
 
-impl<'d> Partial<Vec<(usize, Vec<&'d [u8]>)>> {
+/// Converts symbols to text.
+fn texts(symbols: Vec<&[u8]>) -> Result<Vec<&str>, SelectError> {
+    symbols.into_iter().map(text).collect()
+}
+
+/// Returns the distinct strings of sorted lists, in order.
+fn united<'d>(lists: impl Iterator<Item = Result<Vec<&'d str>, SelectError>>) -> Result<Vec<&'d str>, SelectError> {
+    let mut lists = lists.collect::<Result<Vec<_>, _>>()?;
+    if lists.len() < 2 {
+        return Ok(lists.pop().unwrap_or_default());
+    }
+    let mut all = lists.concat();
+    // Sorting notices the lists.
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+impl<'d> Partial<Vec<(usize, Vec<&'d str>)>> {
     /// Returns the distinct strings of all blocks, in order.
-    fn united(self, limit: Option<usize>) -> Partial<Vec<&'d [u8]>> {
-        let mut found = self.found.into_iter().map(|(_, strings)| strings).collect::<Vec<_>>().concat();
-        // Strings of one block are sorted already, which sorting notices.
-        found.sort_unstable();
-        found.dedup();
+    fn united(self, limit: Option<usize>) -> Result<Partial<Vec<&'d str>>, SelectError> {
+        let mut found = united(self.found.into_iter().map(|(_, strings)| Ok(strings)))?;
         found.truncate(limit.unwrap_or(usize::MAX));
-        Partial { found, failed: self.failed }
+        Ok(Partial { found, failed: self.failed })
     }
 }

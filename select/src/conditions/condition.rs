@@ -125,6 +125,11 @@ impl<'data, 'view> Dictionary<'data, 'view> {
         first_not_before(from..self.count(), |code| Ok(is_before(self.value(code)?)))
     }
 
+    /// Returns the first code whose value comes after this one.
+    pub(crate) fn behind(&self, value: &[u8]) -> Result<u32, SelectError> {
+        if value.is_empty() { Ok(0) } else { self.first_from(0, |own| own <= value) }
+    }
+
     /// Returns the codes of the values that begin with a prefix.
     pub(crate) fn with_prefix(&self, prefix: &[u8]) -> Result<Range<u32>, SelectError> {
         if prefix.is_empty() {

@@ -13,7 +13,47 @@ use crate::rows::row_set::Keep;
 use crate::rows::scan::each_code;
 use crate::{CodeCounts, ColumnReader, Matcher, Operator, Pages, Ranges, Searcher, SelectError};
 
+/// Values of a label that are wanted; all by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ValueRange<'v> {
+    /// They begin with this.
+    pub prefix: &'v str,
+    /// They come after this, in the order of bytes.
+    pub after: &'v str,
+}
+
+/// Numbers of series by the value of a label, or `None` for those without it.
+pub type ValueCounts<'data> = Vec<(Option<&'data [u8]>, u64)>;
+
 impl<'data> Searcher<'_, 'data> {
+    /// Counts the selected series by the value of a label, in the order of values: first those without it. Costs a few
+    /// nanoseconds per series, or less for series that share a row.
+    ///
+    /// # Errors
+    /// As [`Searcher::select`]; the number of series is not limited.
+    pub fn count_by_value(
+        &self,
+        name: impl AsRef<[u8]>,
+        matchers: &[Matcher],
+    ) -> Result<ValueCounts<'data>, SelectError> {
+        let Some(key) = self.key(name.as_ref())? else {
+            let count = self.count(matchers)?;
+            return Ok((count > 0).then_some((None, count)).into_iter().collect());
+        };
+        let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
+        let counted = self.count_values(matchers, key)?;
+        let mut counts = Vec::new();
+        if counted.absent() > 0 {
+            counts.push((None, counted.absent()));
+        }
+        for (code, &count) in (0..).zip(counted.counts()) {
+            if count > 0 {
+                counts.push((Some(dictionary.value(code)?), count));
+            }
+        }
+        Ok(counts)
+    }
+
     /// Returns the values that a label has in selected series, in order, at most `limit` of them. Costs as much as
     /// [`Searcher::select`], and a few nanoseconds per selected row and per row of the tables between it and the label;
     /// without matchers, a read of each value.
@@ -26,24 +66,24 @@ impl<'data> Searcher<'_, 'data> {
         matchers: &[Matcher],
         limit: Option<usize>,
     ) -> Result<Vec<&'data [u8]>, SelectError> {
-        self.label_values_with_prefix(name, "", matchers, limit)
+        self.label_values_in(name, ValueRange::default(), matchers, limit)
     }
 
-    /// Like [`Searcher::label_values`], with only the values that begin with a prefix. These are found by binary
-    /// search.
+    /// Like [`Searcher::label_values`], with only the values of a range. These are found by binary search.
     ///
     /// # Errors
     /// As [`Searcher::label_values`].
-    pub fn label_values_with_prefix(
+    pub fn label_values_in(
         &self,
         name: impl AsRef<[u8]>,
-        prefix: impl AsRef<[u8]>,
+        values: ValueRange<'_>,
         matchers: &[Matcher],
         limit: Option<usize>,
     ) -> Result<Vec<&'data [u8]>, SelectError> {
         let Some(key) = self.key(name.as_ref())? else { return Ok(Vec::new()) };
         let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
-        let range = dictionary.with_prefix(prefix.as_ref())?;
+        let mut range = dictionary.with_prefix(values.prefix.as_bytes())?;
+        range.start = dictionary.behind(values.after.as_bytes())?.clamp(range.start, range.end);
         let limit = limit.unwrap_or(usize::MAX);
         let has_value = |matcher: &Matcher| matcher.operator() == Operator::Equal && !matcher.value().is_empty();
         if matchers.iter().any(|matcher| matcher.name().as_bytes() == name.as_ref() && has_value(matcher)) {

@@ -19,6 +19,7 @@ mod tally;
 
 pub use find_many::FindManyError;
 pub use label_order::LabelOrder;
+pub use label_values::{ValueCounts, ValueRange};
 pub use pages::Pages;
 pub use project::{Groups, Labels, Projection, SeriesProducts, TextBytes};
 pub use tally::Tally;

@@ -8,7 +8,7 @@ use chronoxide_format::view::{BlockView, FindError, TimeRange};
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{
     AcceptedCodes, CodeColumn, CodeCounts, ColumnReader, FindManyError, Index, Labels, Limits, Matcher, Operator,
-    Searcher, SelectError, Selection,
+    Searcher, SelectError, Selection, ValueRange,
 };
 use chronoxide_testkit::plan::Labelset;
 use chronoxide_testkit::random::Random;
@@ -175,9 +175,19 @@ pub fn check_answers_within(
         }
         let found = searcher.label_values(name, matchers, None).expect("sound");
         assert_eq!(found.into_iter().map(text).collect::<Vec<_>>(), values.keys().copied().collect::<Vec<_>>());
-        let prefixed = searcher.label_values_with_prefix(name, "p", matchers, Some(2)).expect("sound");
-        let expected: Vec<&str> = values.keys().copied().filter(|value| value.starts_with('p')).take(2).collect();
-        assert_eq!(prefixed.into_iter().map(text).collect::<Vec<_>>(), expected);
+        for (prefix, after) in [("p", ""), ("", "pod-1"), ("p", "p"), ("p", "q"), ("w", "a")] {
+            let range = ValueRange { prefix, after };
+            let found = searcher.label_values_in(name, range, matchers, Some(2)).expect("sound");
+            let is_wanted = |value: &&str| value.starts_with(prefix) && *value > after;
+            let expected: Vec<&str> = values.keys().copied().filter(is_wanted).take(2).collect();
+            assert_eq!(found.into_iter().map(text).collect::<Vec<_>>(), expected, "{range:?}");
+        }
+        let absent = selected.iter().filter(|labels| !labels.contains_key(name)).count() as u64;
+        let absent = Some((None, absent)).filter(|(_, count)| *count > 0);
+        let found = searcher.count_by_value(name, matchers).expect("sound");
+        let found: Vec<_> = found.into_iter().map(|(value, count)| (value.map(text), count)).collect();
+        let counts = values.iter().map(|(value, count)| (Some(*value), *count));
+        assert_eq!(found, absent.into_iter().chain(counts).collect::<Vec<_>>(), "{name} of {{{}}}", about());
         if let Some(key) = view.key(name).expect("sound") {
             let dictionary: Vec<&[u8]> =
                 view.label_values(key).expect("sound").expect("a key").collect::<Result<_, _>>().expect("sound");
