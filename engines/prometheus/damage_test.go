@@ -169,7 +169,7 @@ func TestQueriersKeepTheirBlocksOverAReload(t *testing.T) {
 }
 
 func TestContextsAndLimitsEndQueries(t *testing.T) {
-	queryable := manyPods(t)
+	queryable, _ := manyPods(t, 3000)
 	querier, err := queryable.Querier(minTime, maxTime)
 	if err != nil {
 		t.Fatal(err)

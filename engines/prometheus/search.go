@@ -1,26 +1,25 @@
 package prometheus
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"math"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"chronoxide"
 )
 
 var _ storage.Searcher = (*querier)(nil)
-
-// firstPage is the number of names or values that a search in ascending order first looks at.
-const firstPage = 1024
 
 // SearchLabelNames searches the names of labels.
 func (q *querier) SearchLabelNames(
 	ctx context.Context, hints *storage.SearchHints, matchers ...*labels.Matcher,
 ) storage.SearchResultSet {
-	return search(hints, func(limit int) ([]string, annotations.Annotations, error) {
-		return q.LabelNames(ctx, &storage.LabelHints{Limit: limit}, matchers...)
+	return search(hints, func(after string, limit int) ([]string, []error, error) {
+		return q.page(after, limit).LabelNameViews(ctx, converted(matchers)...)
 	})
 }
 
@@ -28,36 +27,52 @@ func (q *querier) SearchLabelNames(
 func (q *querier) SearchLabelValues(
 	ctx context.Context, name string, hints *storage.SearchHints, matchers ...*labels.Matcher,
 ) storage.SearchResultSet {
-	return search(hints, func(limit int) ([]string, annotations.Annotations, error) {
-		return q.LabelValues(ctx, name, &storage.LabelHints{Limit: limit}, matchers...)
+	return search(hints, func(after string, limit int) ([]string, []error, error) {
+		return q.page(after, limit).LabelValueViews(ctx, name, converted(matchers)...)
 	})
 }
 
-// search searches in sorted strings. list returns the first ones up to a limit, or all for 0.
+// page returns a querier of some names or values, behind one of them.
+func (q *querier) page(after string, limit int) *chronoxide.Querier {
+	page := q.strings(limit)
+	page.StringsAfter = after
+	return page
+}
+
+// Strings of the first page of a search, and how many times as many each further page has.
+const firstPage, pageGrowth = 1024, 8
+
+// search searches in sorted strings. list returns those behind one of them, as many as limit or less at the end; all for
+// 0. Strings that do not match are not copied.
 func search(
-	hints *storage.SearchHints, list func(limit int) ([]string, annotations.Annotations, error),
+	hints *storage.SearchHints, list func(after string, limit int) ([]string, []error, error),
 ) storage.SearchResultSet {
 	if hints == nil {
 		hints = &storage.SearchHints{}
 	}
 	if hints.OrderBy == storage.OrderByValueAsc {
-		return &ascending{hints: hints, list: list}
+		return &ascending{hints: hints, list: list, limit: firstPage}
 	}
-	all, warnings, err := list(0)
+	all, warnings, err := list("", 0)
 	if err != nil {
-		return storage.ErrSearchResultSet(err, warnings)
+		return storage.ErrSearchResultSet(err, annotated(warnings))
 	}
-	return storage.NewSearchResultSetFromSlice(storage.ApplySearchHints(all, hints), warnings)
+	found := storage.ApplySearchHints(all, hints)
+	for i := range found {
+		found[i].Value = strings.Clone(found[i].Value)
+	}
+	return storage.NewSearchResultSetFromSlice(found, annotated(warnings))
 }
 
-// ascending gives results as they are found: first those of few strings, and if more are wanted, of all.
+// ascending gives results as they are found, page by page.
 type ascending struct {
 	hints *storage.SearchHints
-	list  func(limit int) ([]string, annotations.Annotations, error)
+	list  func(after string, limit int) ([]string, []error, error)
+	limit int
 
-	strings  []string
-	isWhole  bool
+	page     []string
 	position int
+	isLast   bool
 	results  int
 	current  storage.SearchResult
 	warnings annotations.Annotations
@@ -65,36 +80,41 @@ type ascending struct {
 }
 
 func (a *ascending) Next() bool {
-	if a.err != nil || a.hints.Limit > 0 && a.results == a.hints.Limit {
+	if a.hints.Limit > 0 && a.results == a.hints.Limit {
 		return false
 	}
-	for {
-		for a.position < len(a.strings) {
-			value := a.strings[a.position]
+	for a.err == nil {
+		for a.position < len(a.page) {
+			value := a.page[a.position]
 			a.position++
 			accepted, score := true, 1.0
 			if a.hints.Filter != nil {
 				accepted, score = a.hints.Filter.Accept(value)
 			}
 			if accepted {
-				a.current = storage.SearchResult{Value: value, Score: score}
+				a.current = storage.SearchResult{Value: strings.Clone(value), Score: score}
 				a.results++
 				return true
 			}
 		}
-		if a.isWhole {
+		if a.isLast {
 			return false
 		}
-		limit := firstPage
-		if len(a.strings) > 0 {
-			limit = 0
-		}
-		a.strings, a.warnings, a.err = a.list(limit)
-		a.isWhole = limit == 0 || len(a.strings) < limit
-		if a.err != nil {
-			return false
-		}
+		a.nextPage()
 	}
+	return false
+}
+
+func (a *ascending) nextPage() {
+	after := ""
+	if len(a.page) > 0 {
+		after = a.page[len(a.page)-1]
+	}
+	var warnings []error
+	a.page, warnings, a.err = a.list(after, a.limit)
+	a.warnings.Merge(annotated(warnings))
+	a.position, a.isLast = 0, len(a.page) < a.limit
+	a.limit *= pageGrowth
 }
 
 func (a *ascending) At() storage.SearchResult { return a.current }
@@ -121,19 +141,22 @@ func (q *Queryable) RankedLabelValues(
 		return nil, nil, err
 	}
 	defer base.Close()
-	groups, failures, err := base.strings(0).CountBy(ctx, []string{name}, converted(matchers)...)
+	start, limit := max(start, 0), 0
+	if count > 0 && start < math.MaxInt/4-count {
+		limit = start + count
+	}
+	all := greatest{limit: limit}
+	failures, err := base.strings(0).EachGroup(ctx, []string{name}, func(group chronoxide.Group) {
+		if len(group.Labels) == 1 {
+			all.add(group.Labels[0].Value, group.Series)
+		}
+	}, converted(matchers)...)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, group := range groups {
-		if len(group.Labels) == 1 {
-			ranked = append(ranked, RankedValue{group.Labels[0].Value, group.Series})
-		}
-	}
-	slices.SortStableFunc(ranked, func(left, right RankedValue) int { return cmp.Compare(right.Series, left.Series) })
-	ranked = ranked[min(max(start, 0), len(ranked)):]
-	if count > 0 {
-		ranked = ranked[:min(count, len(ranked))]
+	found := all.sorted()
+	for _, one := range found[min(start, len(found)):] {
+		ranked = append(ranked, RankedValue{one.Name, one.Count})
 	}
 	return ranked, annotated(failures), nil
 }

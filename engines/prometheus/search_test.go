@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunks"
+	api "github.com/prometheus/prometheus/web/api/v1"
 
 	"chronoxide/prometheus/internal/synthetic"
 )
@@ -22,12 +23,12 @@ func (p part) Accept(value string) (bool, float64) {
 	return strings.Contains(value, string(p)), 1 / float64(len(value))
 }
 
-// manyPods is a data folder with series of 3,000 pods; one with a number that 7 divides has two.
-func manyPods(t testing.TB) *Queryable {
+// manyPods is a data folder with series of pods; one with a number that 7 divides has two.
+func manyPods(t testing.TB, count int) (*Queryable, oracle) {
 	data := t.TempDir()
 	var series []storage.Series
 	sample := []chunks.Sample{synthetic.Sample{Time: 1_700_000_000_000, Value: 1}}
-	for number := range 3000 {
+	for number := range count {
 		pod := fmt.Sprintf("pod-%d", number)
 		series = append(series, storage.NewListSeries(labels.FromStrings("__name__", "up", "pod", pod), sample))
 		if number%7 == 0 {
@@ -37,11 +38,11 @@ func manyPods(t testing.TB) *Queryable {
 	if _, err := tsdb.CreateBlock(series, data, hour, quiet); err != nil {
 		t.Fatal(err)
 	}
-	return open(t, convert(t, data), data)
+	return open(t, convert(t, data), data), openOracle(t, data)
 }
 
 func TestSearchesAreThoseOfPrometheus(t *testing.T) {
-	queryable := manyPods(t)
+	queryable, _ := manyPods(t, 3000)
 	querier, err := queryable.Querier(minTime, maxTime)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,8 @@ func TestSearchesAreThoseOfPrometheus(t *testing.T) {
 }
 
 func TestValuesAreRankedBySeries(t *testing.T) {
-	queryable, ctx := manyPods(t), context.Background()
+	queryable, _ := manyPods(t, 3000)
+	ctx := context.Background()
 	ranked, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "__name__", 0, 0)
 	if err != nil || !slices.Equal(ranked, []RankedValue{{"up", 3000}, {"down", 429}}) {
 		t.Fatal(ranked, err)
@@ -98,5 +100,52 @@ func TestValuesAreRankedBySeries(t *testing.T) {
 	}
 	if !slices.Equal(paged, all) {
 		t.Fatal("pages are not the whole")
+	}
+}
+
+// The time until the first 100 results are there.
+func BenchmarkSearch(b *testing.B) {
+	ctx := context.Background()
+	for _, count := range []int{7_000, 300_000, 400_000} {
+		ours, theirs := manyPods(b, count)
+		for _, question := range []struct {
+			name  string
+			hints storage.SearchHints
+		}{
+			{"all", storage.SearchHints{}},
+			{"substring", storage.SearchHints{Filter: api.NewSubstringFilter("42")}},
+			{"substring of one", storage.SearchHints{Filter: api.NewSubstringFilter("pod-6999")}},
+			{"subsequence", storage.SearchHints{Filter: api.NewSubsequenceFilter("p42", 0)}},
+			{"subsequence by score", storage.SearchHints{
+				Filter: api.NewSubsequenceFilter("p42", 0), OrderBy: storage.OrderByScoreDesc, Limit: 101,
+			}},
+		} {
+			for _, one := range []contender{{"ours", ours}, {"prometheus", theirs}} {
+				b.Run(fmt.Sprintf("%d/%s/%s", count, question.name, one.name), func(b *testing.B) {
+					for b.Loop() {
+						querier, err := one.queryable.Querier(minTime, maxTime)
+						if err != nil {
+							b.Fatal(err)
+						}
+						set := querier.(storage.Searcher).SearchLabelValues(ctx, "pod", &question.hints)
+						for range 100 {
+							set.Next()
+						}
+						if set.Err() != nil {
+							b.Fatal(set.Err())
+						}
+						set.Close()
+						querier.Close()
+					}
+				})
+			}
+		}
+		b.Run(fmt.Sprintf("%d/ranked/ours", count), func(b *testing.B) {
+			for b.Loop() {
+				if ranked, _, err := ours.RankedLabelValues(ctx, minTime, maxTime, "pod", 0, 100); err != nil || len(ranked) != 100 {
+					b.Fatal(len(ranked), err)
+				}
+			}
+		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-
 	"runtime"
 	"time"
 
@@ -32,6 +31,8 @@ import (
 type Options struct {
 	// Timeout ends a query.
 	Timeout time.Duration
+	// MaxConcurrency is the number of queries that run at once. Others wait.
+	MaxConcurrency int
 	// MaxSamples is the number of samples that a query may have in memory.
 	MaxSamples int
 	// MaxSearchResults is the number of results of a search.
@@ -49,8 +50,12 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 		EnableBinopFillModifiers: true,
 	})
 	registry := client.NewRegistry()
+	registry.MustRegister(client.NewGaugeFunc(
+		client.GaugeOpts{Name: "prometheus_tsdb_head_chunks", Help: "Chunks of the blocks, for the status of the TSDB."},
+		func() float64 { return float64(chunkCount(blocks)) },
+	))
 	engine := promql.NewEngine(promql.EngineOpts{
-		Logger: options.Logger, Reg: registry, MaxSamples: options.MaxSamples, Timeout: options.Timeout,
+		Logger: options.Logger, Reg: registry, ActiveQueryTracker: make(slots, options.MaxConcurrency), MaxSamples: options.MaxSamples, Timeout: options.Timeout,
 		LookbackDelta: options.LookbackDelta, EnableAtModifier: true, EnableNegativeOffset: true,
 		Parser:                   experimental,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
@@ -65,7 +70,7 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 		map[string]string{},
 		api.GlobalURLOptions{},
 		func(handler http.HandlerFunc) http.HandlerFunc { return handler },
-		status{blocks}, "", false, true, options.MaxSearchResults, options.Logger,
+		status{blocks, options.Timeout}, "", false, true, options.MaxSearchResults, options.Logger,
 		func(context.Context) api.RulesRetriever { return nothing{} },
 		50_000_000, 10, 1<<20, false, regexp.MustCompile("^$"),
 		func() (api.RuntimeInfo, error) {
@@ -85,7 +90,16 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 	answer := func(writer http.ResponseWriter, _ *http.Request) { writer.Write([]byte("ready\n")) }
 	router.Get("/-/healthy", answer)
 	router.Get("/-/ready", answer)
-	return router
+	return ranked{router, blocks, options.MaxSearchResults, experimental}
+}
+
+// chunkCount returns the number of chunks.
+func chunkCount(blocks *prometheus.Queryable) (count uint64) {
+	metas, _ := blocks.BlockMetas()
+	for _, meta := range metas {
+		count += meta.Stats.NumChunks
+	}
+	return count
 }
 
 // version is the version of Prometheus whose engine and API these are: clients choose their queries by it.
@@ -107,7 +121,16 @@ func (nothing) ScrapePoolConfig(string) (*config.ScrapeConfig, error) {
 }
 
 // status answers what the API asks of a database.
-type status struct{ *prometheus.Queryable }
+type status struct {
+	*prometheus.Queryable
+	timeout time.Duration
+}
+
+func (s status) Stats(byLabel string, limit int) (*tsdb.Stats, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	return s.Queryable.Stats(ctx, byLabel, limit)
+}
 
 func (status) CleanTombstones() error { return prometheus.ErrReadOnly }
 

@@ -3,8 +3,10 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -28,7 +30,7 @@ import (
 // start is the first time of the samples, in seconds: 2023-11-14T22:00:00Z.
 const start = 1_699_999_200
 
-// serve starts a server of an hour of three counters, which grow by 1, 2 and 3 per second.
+// serve starts a server of an hour of three counters, which grow by 1, 2 and 3 per second, and of one sample of up.
 func serve(t *testing.T) string {
 	commands := os.Getenv("CHRONOXIDE_COMMANDS")
 	if commands == "" {
@@ -45,6 +47,8 @@ func serve(t *testing.T) string {
 		}
 		series = append(series, storage.NewListSeries(labels.FromStrings("__name__", "requests_total", "job", job), list))
 	}
+	sample := []chunks.Sample{synthetic.Sample{Time: start * 1000, Value: 1}}
+	series = append(series, storage.NewListSeries(labels.FromStrings("__name__", "up", "job", "api"), sample))
 	quiet := slog.New(slog.DiscardHandler)
 	if _, err := tsdb.CreateBlock(series, data, 0, quiet); err != nil {
 		t.Fatal(err)
@@ -59,7 +63,7 @@ func serve(t *testing.T) string {
 	}
 	t.Cleanup(func() { queryable.Close() })
 	service := httptest.NewServer(Handler(queryable, Options{
-		Timeout: time.Minute, MaxSamples: 1_000_000, MaxSearchResults: 100, LookbackDelta: 5 * time.Minute, Logger: quiet,
+		Timeout: time.Minute, MaxConcurrency: 2, MaxSamples: 1_000_000, MaxSearchResults: 100, LookbackDelta: 5 * time.Minute, Logger: quiet,
 	}))
 	t.Cleanup(service.Close)
 	return service.URL
@@ -124,7 +128,7 @@ func TestStatusAndSearch(t *testing.T) {
 	base := serve(t)
 	_, body := get(t, base+"/api/v1/status/tsdb")
 	for _, wanted := range []string{
-		`"numSeries":3`, `"numLabelPairs":4`, `{"name":"requests_total","value":3}`, `{"name":"job","value":3}`,
+		`"numSeries":4`, `"numLabelPairs":5`, `"chunkCount":7`, `{"name":"requests_total","value":3}`, `{"name":"job","value":3}`,
 	} {
 		if !bytes.Contains(body, []byte(wanted)) {
 			t.Fatal(wanted, string(body))
@@ -140,6 +144,50 @@ func TestStatusAndSearch(t *testing.T) {
 	for _, path := range []string{"/-/healthy", "/-/ready"} {
 		if status, _ := get(t, base+path); status != 200 {
 			t.Fatal(path, status)
+		}
+	}
+}
+
+// Of the jobs, api has a series of up besides.
+func TestValuesAreRankedInPages(t *testing.T) {
+	base := serve(t)
+	ask := func(changes string) (int, string) {
+		asked, err := url.ParseQuery("label=job&sort_by=series&start=0&end=1800000000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed, err := url.ParseQuery(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(asked, changed)
+		status, body := get(t, base+searchValues+"?"+asked.Encode())
+		return status, string(body)
+	}
+	const api, db, web = `{"value":"api","series":2}`, `{"value":"db","series":1}`, `{"value":"web","series":1}`
+	for changes, expected := range map[string]struct{ results, end string }{
+		"":                                   {api + "," + db + "," + web, `"has_more":false`},
+		"limit=2":                            {api + "," + db, `"has_more":true,"cursor":"2"`},
+		"limit=2&cursor=2":                   {web, `"has_more":false`},
+		"cursor=9":                           {"", `"has_more":false`},
+		"search[]=zzz&search[]=B":            {"", `"has_more":false`},
+		"search[]=zzz&search[]=b&limit=1":    {db, `"has_more":true,"cursor":"1"`},
+		"match[]=up":                         {`{"value":"api","series":1}`, `"has_more":false`},
+		"start=1700010000":                   {"", `"has_more":false`},
+		"start=2023-11-14T22:30:00Z&limit=1": {`{"value":"api","series":1}`, `"has_more":true,"cursor":"1"`},
+	} {
+		status, body := ask(changes)
+		wanted := fmt.Sprintf("{\"results\":[%s]}\n{\"status\":\"success\",%s}\n", expected.results, expected.end)
+		if status != 200 || body != wanted {
+			t.Errorf("%s: %d: %s", changes, status, body)
+		}
+	}
+	for _, changes := range []string{
+		"limit=0", "limit=101", "limit=x", "cursor=-1", "match[]=up&match[]=down", "match[]={", "label=", "start=yesterday",
+		"start=9&end=8", "end=NaN", "end=1e300",
+	} {
+		if status, body := ask(changes); status != 400 || !strings.Contains(body, `"errorType":"bad_data"`) {
+			t.Errorf("%s: %d: %s", changes, status, body)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func run(arguments []string) int {
 	partial := flags.Bool("partial", false, "answer without the samples of folders that cannot be read, with a warning")
 	options := server.Options{}
 	flags.DurationVar(&options.Timeout, "timeout", 2*time.Minute, "maximum `time` of a query")
+	flags.IntVar(&options.MaxConcurrency, "max-concurrency", 20, "maximum `number` of queries that run at once; others wait")
 	flags.IntVar(&options.MaxSamples, "max-samples", 50_000_000, "maximum `number` of samples of a query in memory")
 	flags.IntVar(&options.MaxSearchResults, "max-search-results", 10_000, "maximum `number` of results of a search")
 	flags.DurationVar(&options.LookbackDelta, "lookback", 5*time.Minute, "`age` up to which a sample counts")
@@ -69,6 +70,10 @@ func run(arguments []string) int {
 	}
 	if *blocks == "" || *chunks == "" || flags.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "chronoxide-prometheus: --blocks and --chunks are required, and nothing else (--help lists options)")
+		return 2
+	}
+	if options.MaxConcurrency < 1 || options.MaxSearchResults < 1 {
+		fmt.Fprintln(os.Stderr, "chronoxide-prometheus: --max-concurrency and --max-search-results must be 1 or more")
 		return 2
 	}
 	options.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
