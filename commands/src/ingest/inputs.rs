@@ -15,7 +15,7 @@ use crate::ingest::archive::Archive;
 use crate::ingest::bucket::{self, BucketBlock, BucketBlocks};
 use crate::ingest::path_labels;
 use crate::ingest::summary::shown;
-use crate::{Exit, Failure, Interruption, Message, tell, url};
+use crate::{Exit, Failure, Interruption, Message, Quiet, tell, url};
 
 /// Input of the command.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Inputs {
     /// # Errors
     ///
     /// A named input is something else, or no block is left.
-    pub(crate) fn keep_tsdb_blocks(&mut self) -> Result<(), Failure> {
+    pub(crate) fn keep_tsdb_blocks(&mut self, quiet: Quiet) -> Result<(), Failure> {
         let is_block = |input: &Input| input.bucket_block.is_some() || input.path.is_dir() && !is_wal(&input.path);
         let (blocks, others): (Vec<Input>, Vec<Input>) = std::mem::take(&mut self.all).into_iter().partition(is_block);
         self.all = blocks;
@@ -116,8 +116,16 @@ impl Inputs {
         }
         for other in others {
             if is_wal(&other.path) {
-                let name = other.path.display();
-                tell(|out| writeln!(out, "note: {name}: left out: the head of a TSDB has no chunk files"));
+                let name = self.with_archive_names(&other.path.display().to_string());
+                if !quiet.is_set() {
+                    tell(|out| {
+                        writeln!(
+                            out,
+                            "chronoxide-ingest: note: {}: left out: the head of a TSDB has no chunk files",
+                            shown(&name)
+                        )
+                    });
+                }
             } else {
                 self.unread.push((other.path, "not a block of Prometheus's TSDB".to_owned()));
             }

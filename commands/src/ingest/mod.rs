@@ -76,7 +76,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let interruption = Interruption::watch()?;
     let mut found = inputs::expand(&arguments.inputs, &interruption)?;
     if arguments.chunks {
-        found.keep_tsdb_blocks()?;
+        found.keep_tsdb_blocks(arguments.quiet)?;
     }
     let inputs = &found.all;
     refuse_same_files(&arguments, inputs)?;

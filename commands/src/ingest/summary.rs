@@ -26,6 +26,8 @@ pub(crate) struct Summary {
     blocks: Vec<Written>,
     #[serde(rename = "input")]
     report: Report,
+    #[serde(skip)]
+    has_chunk_lists: bool,
 }
 
 impl Summary {
@@ -42,6 +44,7 @@ impl Summary {
             bytes_per_series: (series > 0).then(|| bytes as f64 / series as f64),
             blocks,
             report,
+            has_chunk_lists: arguments.chunks,
         }
     }
 
@@ -153,6 +156,12 @@ impl Display for TextSummary<'_> {
             .collect::<Vec<_>>()
             .join(", "),
         )?;
+        // The index of Prometheus is all that is read for them.
+        if summary.has_chunk_lists && summary.bytes > 0 {
+            let times = report.content_bytes as f64 / summary.bytes as f64;
+            let index = human::bytes(report.content_bytes);
+            line(f, "index", format!("{index} of Prometheus, {} times the bytes of the blocks", human::per(times)))?;
+        }
         line(f, "time", report.time.map_or(String::new(), |(start, end)| human::times(start, end)))?;
         line(f, "kept", list([blocks[0], blocks[1], blocks[2], (labels, "label", "labels")]))?;
         let shadowed = report.shadowed;

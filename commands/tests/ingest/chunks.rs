@@ -1,10 +1,11 @@
 //! `--chunks`: blocks of Prometheus to blocks with chunk lists.
 
 use std::fs;
+use std::path::Path;
 
 use chronoxide_format::view::BlockView;
 
-use crate::prometheus_data::{Data, stderr};
+use crate::prometheus_data::{Data, run, stderr};
 
 /// Names of the columns of each block, by the paths of the blocks.
 fn columns(data: &Data) -> Vec<Vec<String>> {
@@ -61,4 +62,42 @@ fn other_inputs_are_refused() {
     fs::rename(data.path("captures/capture.prom"), data.path("data/capture.prom")).unwrap();
     let (output, _) = data.ingest("data", &["--chunks"]);
     assert!(stderr(&output).contains("capture.prom"), "{}", stderr(&output));
+}
+
+/// Readers of samples look for the folder by the id.
+#[test]
+fn a_folder_with_another_name_than_its_block_is_named() {
+    let data = Data::new();
+    let entries = fs::read_dir(data.path("data")).unwrap().map(|entry| entry.unwrap());
+    let block = entries.map(|entry| entry.path()).find(|path| path.join("index").exists()).unwrap();
+    let id = block.file_name().unwrap().to_str().unwrap().to_owned();
+    let (output, _) = data.ingest(&format!("data/{id}"), &["--chunks"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    fs::rename(&block, data.path("copy")).unwrap();
+    let (output, _) = data.ingest("copy", &["--chunks"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains(&format!("copy: the id of the block is {id}")), "{}", stderr(&output));
+    // Without chunk lists, the name does not matter.
+    let (output, _) = data.ingest("copy", &[]);
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn the_summary_compares_with_the_index_and_quiet_runs_have_no_notes() {
+    let data = Data::new();
+    let ingest = |options: &[&str]| {
+        let (input, output) = (data.path("data"), data.path("blocks/"));
+        let mut arguments = vec![input.as_path(), Path::new("-o"), &output, Path::new("--chunks")];
+        arguments.extend(options.iter().map(Path::new));
+        stderr(&run(&arguments))
+    };
+    let bytes = |folder: &str, name: &str| -> u64 {
+        let entries = fs::read_dir(data.path(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.map(|path| if name.is_empty() { path } else { path.join(name) });
+        files.filter_map(|path| fs::metadata(path).ok()).filter(|meta| meta.is_file()).map(|meta| meta.len()).sum()
+    };
+    let text = ingest(&[]);
+    let times = bytes("data", "index") as f64 / bytes("blocks", "") as f64;
+    assert!(text.contains(&format!("of Prometheus, {times:.2} times the bytes of the blocks")), "{text}");
+    assert_eq!(ingest(&["--quiet"]), "");
 }

@@ -72,6 +72,11 @@ impl<B: BlockSink> Ingest<B> {
                 let source = TsdbBlockError::Id { found: id.to_owned() };
                 return Err(IngestError::TsdbBlock { input: name.to_owned(), source });
             }
+            // Readers of samples look for a folder of this name.
+            if name.trim_end_matches('/').rsplit(['/', '\\']).next() != Some(id) {
+                let warning = TsdbWarning::OtherFolder { input: name.to_owned(), id: id.to_owned() };
+                self.assembler.report_mut().warn(warning.into());
+            }
             self.assembler.input_is_separate()?;
             index = index.with_chunk_lists(id, &mut self.assembler)?;
         }

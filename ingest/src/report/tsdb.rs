@@ -25,6 +25,13 @@ pub enum TsdbWarning {
         /// Folder of the block.
         input: String,
     },
+    /// The folder of a block whose chunk lists are read has another name than the block's id.
+    OtherFolder {
+        /// Folder of the block.
+        input: String,
+        /// Id in the metadata.
+        id: String,
+    },
     /// The metadata of a block cannot be read.
     NoMeta {
         /// Folder of the block.
@@ -78,6 +85,9 @@ impl fmt::Display for TsdbWarning {
         match self {
             Self::DeletedBlock { input } => {
                 write!(f, "{input}: skipped: the block is marked as deleted (--ignore-deletions reads it)")
+            }
+            Self::OtherFolder { input, id } => {
+                write!(f, "{input}: the id of the block is {id}: its samples are looked for in a folder of this name")
             }
             Self::NoMeta { input, reason } => {
                 write!(f, "{input}: {reason}; read the series without the window and the external labels of the block")

@@ -26,8 +26,10 @@ pub const PREFIXES: [&str; 5] = [CHUNKS, CHUNK_DISTANCES, CHUNK_START, CHUNK_TIM
 /// Columns of the chunk lists of a block of Prometheus.
 #[derive(Debug)]
 pub struct ChunkColumns {
-    /// Numbers of the columns in the sink, in the order of [`PREFIXES`].
-    numbers: [usize; PREFIXES.len()],
+    /// Numbers of the columns of chunks in the sink, in the order of [`PREFIXES`].
+    numbers: [usize; 4],
+    /// Number of the column of deletions, if the block has some.
+    deletions_number: Option<usize>,
     list: ChunkList,
     deletions: Vec<u8>,
 }
@@ -38,15 +40,20 @@ impl ChunkColumns {
     /// # Errors
     ///
     /// The sink refuses a column.
-    pub fn new<S: SeriesSink>(id: &str, sink: &mut S) -> Result<Self, S::Error> {
-        let types = [ValueType::U64, ValueType::Bytes, ValueType::I64, ValueType::Bytes, ValueType::Bytes];
-        let mut numbers = [0; PREFIXES.len()];
-        for ((number, prefix), value_type) in numbers.iter_mut().zip(PREFIXES).zip(types) {
+    pub fn new<S: SeriesSink>(id: &str, has_deletions: bool, sink: &mut S) -> Result<Self, S::Error> {
+        let mut column = |prefix, value_type| {
             // The files of a block do not change: two lists of a series are the same.
             let facts = ColumnFacts { name: format!("{prefix}{id}"), value_type, merge: ColumnMerge::Same, unit: 1 };
-            *number = sink.column(&facts)?;
-        }
-        Ok(Self { numbers, list: ChunkList::default(), deletions: Vec::new() })
+            sink.column(&facts)
+        };
+        let numbers = [
+            column(CHUNKS, ValueType::U64)?,
+            column(CHUNK_DISTANCES, ValueType::Bytes)?,
+            column(CHUNK_START, ValueType::I64)?,
+            column(CHUNK_TIMES, ValueType::Bytes)?,
+        ];
+        let deletions_number = if has_deletions { Some(column(DELETIONS, ValueType::Bytes)?) } else { None };
+        Ok(Self { numbers, deletions_number, list: ChunkList::default(), deletions: Vec::new() })
     }
 
     /// Encodes the chunks and the deleted times of a series, both in their order. Returns false without chunks.
@@ -69,13 +76,13 @@ impl ChunkColumns {
     ///
     /// The sink refuses a value.
     pub fn give<S: SeriesSink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        let Self { numbers: [chunks, distances, start, times, deletions], list, .. } = self;
+        let Self { numbers: [chunks, distances, start, times], list, .. } = self;
         sink.value(*chunks, Value::U64(list.reference))?;
         sink.value(*distances, Value::Bytes(&list.distances))?;
         sink.value(*start, Value::I64(list.start))?;
         sink.value(*times, Value::Bytes(&list.times))?;
-        if !self.deletions.is_empty() {
-            sink.value(*deletions, Value::Bytes(&self.deletions))?;
+        if let Some(number) = self.deletions_number.filter(|_| !self.deletions.is_empty()) {
+            sink.value(number, Value::Bytes(&self.deletions))?;
         }
         Ok(())
     }

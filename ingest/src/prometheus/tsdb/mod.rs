@@ -139,7 +139,7 @@ impl<R: Read + Seek> TsdbIndex<R> {
     ///
     /// The sink refuses a column.
     pub fn with_chunk_lists<S: SeriesSink>(mut self, id: &str, sink: &mut S) -> Result<Self, S::Error> {
-        self.chunks = Some(ChunkColumns::new(id, sink)?);
+        self.chunks = Some(ChunkColumns::new(id, !self.tombstones.is_empty(), sink)?);
         Ok(self)
     }
 

@@ -60,10 +60,6 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
         true => Some(existing(&tombstones, arguments.force)?),
         false => None,
     };
-    // Until the new ones are there, none are better than those of another index, which would delete other samples.
-    if has_others {
-        fs::remove_file(&tombstones).map_err(|error| Failure::new(Exit::Io, error))?;
-    }
     // Temporary files of killed runs only take space.
     let _ = recover(&Disk, folder_of(file));
     interruption.begin();
@@ -71,7 +67,9 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     let outcome = to_file(file, existing_index, |out| match write(&blocks, &lists, out, &interruption) {
         Ok(done) => {
             written = done;
-            Ok(())
+            // Until the new ones are there, none are better than those of another index, which would delete other
+            // samples.
+            if has_others { Ok(fs::remove_file(&tombstones)?) } else { Ok(()) }
         }
         Err(WriteError::Output(error)) => Err(ExportError::Write(error)),
         Err(other) => {
@@ -151,17 +149,17 @@ impl<'b> Lists<'b> {
         chunks.clear();
         let values =
             (self.chunks.of(series)?, self.distances.of(series)?, self.start.of(series)?, self.times.of(series)?);
-        match values {
+        let read = match values {
             (
                 Some(Value::U64(reference)),
                 Some(Value::Bytes(distances)),
                 Some(Value::I64(start)),
                 Some(Value::Bytes(times)),
-            ) => ChunkList::decode((reference, distances), (start, times), chunks)?,
-            (None, None, None, None) => return Ok(false),
-            _ => return Err(ChunkListError::Times.into()),
-        }
-        Ok(true)
+            ) => ChunkList::decode((reference, distances), (start, times), chunks).map(|()| true),
+            (None, None, None, None) => Ok(false),
+            _ => Err(ChunkListError::Times),
+        };
+        read.map_err(|error| damaged(series, error))
     }
 }
 
@@ -186,10 +184,11 @@ impl From<chronoxide::Error> for WriteError {
     }
 }
 
-impl From<ChunkListError> for WriteError {
-    fn from(error: ChunkListError) -> Self {
-        Self::Block(Failure::new(Exit::Corrupt, error))
-    }
+/// Returns the error of the values of a series.
+fn damaged(series: &Series<'_, '_>, error: ChunkListError) -> WriteError {
+    let labels: Vec<String> =
+        series.labels().iter().map(|label| format!("{}={}", Escaped(label.name), Escaped(label.value))).collect();
+    WriteError::Block(Failure::new(Exit::Corrupt, format!("series {{{}}}: {error}", labels.join(","))))
 }
 
 impl From<std::io::Error> for WriteError {
@@ -225,7 +224,7 @@ fn write(
         if let Some(Value::Bytes(deleted)) =
             lists.deletions.as_ref().map(|column| column.of(&series)).transpose()?.flatten()
         {
-            let deleted = decode_deletions(deleted)?.into_iter();
+            let deleted = decode_deletions(deleted).map_err(|error| damaged(&series, error))?.into_iter();
             written.deleted.extend(deleted.map(|(first, last)| (reference, first, last)));
         }
         written.series += 1;
