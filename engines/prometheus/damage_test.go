@@ -5,7 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,6 +104,66 @@ func TestErrorsNameTheFolder(t *testing.T) {
 	if count != 60 || err != nil || len(warnings) != 1 || !strings.Contains(warnings.AsErrors()[0].Error(), folders[0]) {
 		t.Fatal(count, warnings, err)
 	}
+}
+
+func TestLostChunkFilesAreAnErrorOrAWarning(t *testing.T) {
+	data, folders := twoHours(t)
+	converted := convert(t, data)
+	if err := os.RemoveAll(filepath.Join(folders[1], "chunks")); err != nil {
+		t.Fatal(err)
+	}
+	strict := open(t, converted, data)
+	if _, _, err := selectUp(t, strict, 0, 2*hour); err == nil || !strings.Contains(err.Error(), folders[1]) {
+		t.Fatal(err)
+	}
+	partial, _, err := Open(converted, data, Options{PartialAnswers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer partial.Close()
+	count, warnings, err := selectUp(t, partial, 0, 2*hour)
+	if count != 60 || err != nil || len(warnings) != 1 || !strings.Contains(warnings.AsErrors()[0].Error(), folders[1]) {
+		t.Fatal(count, warnings, err)
+	}
+}
+
+// Blocks are merged, and split again, while queries run.
+func TestQueriesRunBesideReloads(t *testing.T) {
+	data, _ := twoHours(t)
+	converted := convert(t, data)
+	single, _ := filepath.Glob(filepath.Join(converted, "*.cx"))
+	merged := filepath.Join(t.TempDir(), "merged.cx")
+	run(t, "chronoxide-compact", append(slices.Clone(single), "--quiet", "-o", merged)...)
+	queryable := open(t, converted, data)
+	var running sync.WaitGroup
+	var ended atomic.Bool
+	for range 3 {
+		running.Go(func() {
+			for !ended.Load() {
+				if count, warnings, err := selectUp(t, queryable, 0, 2*hour); count != 120 || len(warnings) > 0 || err != nil {
+					t.Error(count, warnings, err)
+					return
+				}
+			}
+		})
+	}
+	added := filepath.Join(converted, "merged.cx")
+	for range 30 {
+		if err := os.Link(merged, added); err != nil {
+			t.Error(err)
+		}
+		if warnings, err := queryable.Reload(); err != nil || len(warnings) > 0 {
+			t.Error(warnings, err)
+		}
+		if err := os.Remove(added); err != nil {
+			t.Error(err)
+		}
+		if warnings, err := queryable.Reload(); err != nil || len(warnings) > 0 {
+			t.Error(warnings, err)
+		}
+	}
+	ended.Store(true)
+	running.Wait()
 }
 
 func TestDamagedBlocksAreLeftOutWithAWarning(t *testing.T) {
