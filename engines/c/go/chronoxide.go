@@ -1,7 +1,8 @@
 // Package chronoxide queries Chronoxide blocks and folders of blocks, through the C library of engines/c.
 //
 // It shows how an engine written in Go uses the library, in the shape of Prometheus's storage.Querier, and depends on
-// nothing but cgo and pkg-config. Strings are copied out of the blocks: they are valid after everything is closed.
+// nothing but cgo and pkg-config. Strings are copied out of the blocks, and are valid after everything is closed, but for
+// those of a Batch, of views and of EachGroup, which point into open blocks.
 package chronoxide
 
 /*

@@ -38,7 +38,9 @@ func TestASignalEndsTheServer(t *testing.T) {
 	address, folder := listener.Addr().String(), t.TempDir()
 	listener.Close()
 	exit := make(chan int)
-	go func() { exit <- run([]string{"--blocks", folder, "--chunks", folder, "--listen", address, "--reload", "10ms"}) }()
+	go func() {
+		exit <- run([]string{"--blocks", folder, "--chunks", folder, "--listen", address, "--reload", "10ms"})
+	}()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		answer, err := http.Get("http://" + address + "/-/ready")
