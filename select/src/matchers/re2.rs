@@ -44,8 +44,6 @@ const MAX_PATTERN_LEN: usize = 10 << 20;
 
 /// Compiles what [`translate`] gives, so that it must match the whole of a value.
 pub(crate) fn compile_translated(translated: &str) -> Result<Regex, PatternError> {
-    // Parsed without anchors first: `a)|(b` would become valid between other parentheses.
-    regex_syntax::parse(translated).map_err(|error| syntax(&error))?;
     // Prometheus wraps it in `^(?s:` and `)$`; outside of `(?m)` these are the ends of the value.
     let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_LEN));
     let compiled = Regex::builder().configure(config).build(&format!(r"\A(?s:{translated})\z"));
@@ -68,6 +66,8 @@ pub(crate) fn translate(pattern: &str) -> Result<String, PatternError> {
     let out = String::with_capacity(pattern.len() + 16);
     let mut reader = Reader { chars: pattern.chars().peekable(), out, may_name_classes: true };
     reader.expression()?;
+    // Without anchors: `a)|(b` would become valid between other parentheses.
+    regex_syntax::parse(&reader.out).map_err(|error| syntax(&error))?;
     Ok(reader.out)
 }
 
