@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
+
+	"chronoxide"
 )
 
 // The benchmarks compare with Prometheus's own blocks in one run: ours/... and prometheus/... of each. They need a data
@@ -239,6 +241,26 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A call of C, which the 128 series of a batch share.
+func BenchmarkCrossing(b *testing.B) {
+	contenders(b)
+	blocks, _, err := chronoxide.Open(os.Getenv("CHRONOXIDE_BENCH_LABELS"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer blocks.Close()
+	reader, err := blocks.Reader()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer reader.Close()
+	for b.Loop() {
+		if _, err := reader.Labels(nil); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // PromQL end to end, over the last two hours and over all times.

@@ -73,8 +73,9 @@ func (b *Batch) span(ends *C.size_t, series int) (start, end int) {
 // Reader reads the labels of series by their ids, and keeps what neighbours share: read series in the order of their
 // ids. It serves one goroutine at a time.
 type Reader struct {
-	handle *C.cx_reader
-	batch  Batch
+	handle  *C.cx_reader
+	batch   Batch
+	failure C.cx_error
 }
 
 // Reader returns a reader of the blocks, which it keeps open until Close.
@@ -92,9 +93,8 @@ func (b *Blocks) Reader() (*Reader, error) {
 // Labels reads the labels of series. A series that no block has gets none. A call costs one crossing to C: read many
 // series at once.
 func (r *Reader) Labels(ids []SeriesID) (*Batch, error) {
-	var failure C.cx_error
-	status := C.cx_reader_labels_batch(r.handle, cIDs(ids), C.size_t(len(ids)), &r.batch.series, &failure)
-	return &r.batch, check(status, &failure)
+	status := C.cx_reader_labels_batch(r.handle, cIDs(ids), C.size_t(len(ids)), &r.batch.series, &r.failure)
+	return &r.batch, check(status, &r.failure)
 }
 
 // Close releases the reader.
