@@ -16,9 +16,9 @@ use crate::{CodeCounts, ColumnReader, Matcher, Operator, Pages, Ranges, Searcher
 /// Values of a label that are wanted; all by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ValueRange<'v> {
-    /// They begin with this.
+    /// Begin of the values.
     pub prefix: &'v str,
-    /// They come after this, in the order of bytes.
+    /// String that the values come after, in the order of bytes.
     pub after: &'v str,
 }
 
@@ -108,7 +108,7 @@ impl<'data> Searcher<'_, 'data> {
 }
 
 impl Searcher<'_, '_> {
-    /// Returns the value that a key has in selected series, of which matchers leave one at most: the first series tells.
+    /// Returns the value that a key has in selected series, if matchers leave one at most: the first series tells.
     fn only_value(&self, matchers: &[Matcher], key: KeyId) -> Result<Option<u32>, SelectError> {
         self.limits.check()?;
         let Some(conditions) = conditions(self.view, matchers, &self.limits)? else { return Ok(None) };
