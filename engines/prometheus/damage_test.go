@@ -91,9 +91,16 @@ func TestErrorsNameTheFolder(t *testing.T) {
 	if err := os.RemoveAll(folders[0]); err != nil {
 		t.Fatal(err)
 	}
-	missing := open(t, converted, data)
+	missing, failures, err := Open(converted, data, Options{})
+	if err != nil || len(failures) != 1 || !errors.Is(failures[0], os.ErrNotExist) {
+		t.Fatal(failures, err)
+	}
+	defer missing.Close()
 	if _, _, err := selectUp(t, missing, 0, 2*hour); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), folders[0]) {
 		t.Fatal(err)
+	}
+	if count, _, err := selectUp(t, missing, hour, 2*hour); count != 60 || err != nil {
+		t.Fatal("the other hour is there", count, err)
 	}
 	partial, _, err := Open(converted, data, Options{PartialAnswers: true})
 	if err != nil {

@@ -100,7 +100,15 @@ func (q *querier) selected(
 	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers []*labels.Matcher,
 ) (layers []*selected, warnings annotations.Annotations, err error) {
 	mint, maxt := hints.Start, hints.End
-	folders, missing, failures := q.snapshot.layers(mint, maxt, hints.Func != "series")
+	// Without chunk files, only the series with samples in them fail, when these are read. A partial answer lacks them.
+	opensChunks := q.options.PartialAnswers && hints.Func != "series"
+	folders, missing, failures := q.snapshot.layers(mint, maxt, opensChunks)
+	if q.options.PartialAnswers {
+		for _, folder := range missing {
+			failures = append(failures, folder.err)
+		}
+		missing = nil
+	}
 	if len(failures) > 0 && !q.options.PartialAnswers {
 		return nil, nil, errors.Join(failures...)
 	}
@@ -113,7 +121,7 @@ func (q *querier) selected(
 			folders: layer, series: series.Select(ctx, sortSeries, converted(matchers)...), mint: mint, maxt: maxt,
 		}
 		if len(layers) == 0 {
-			selected.missing, selected.skipsMissing = missing, q.options.PartialAnswers
+			selected.missing = missing
 		}
 		for _, folder := range layer {
 			selected.starts = append(selected.starts, folder.shared.meta.MinTime)

@@ -54,15 +54,20 @@ func Open(labels, samples string, options Options) (queryable *Queryable, warnin
 		return nil, nil, err
 	}
 	queryable = &Queryable{options: options, labels: labels, samples: samples, snapshot: taken}
-	return queryable, append(warnings, queryable.withoutLists()...), nil
+	return queryable, append(warnings, queryable.lacks()...), nil
 }
 
-// withoutLists returns a warning if no block has chunk lists: all answers would be empty.
-func (q *Queryable) withoutLists() []error {
-	if infos, err := q.snapshot.blocks.Infos(); err != nil || len(infos) == 0 || len(q.snapshot.folders) > 0 {
-		return nil
+// lacks returns what answers will lack: folders of chunks that are missing, or all if no block has chunk lists.
+func (q *Queryable) lacks() (warnings []error) {
+	if len(q.snapshot.folders) == 0 {
+		return []error{fmt.Errorf("%s: no block has chunk lists, which chronoxide-ingest --chunks writes", q.labels)}
 	}
-	return []error{fmt.Errorf("%s: no block has chunk lists, which chronoxide-ingest --chunks writes", q.labels)}
+	for _, folder := range q.snapshot.folders {
+		if folder.err != nil {
+			warnings = append(warnings, folder.err)
+		}
+	}
+	return warnings
 }
 
 // Reload opens the folders again, as they are now. It keeps what is known of blocks that are still there.
@@ -82,7 +87,7 @@ func (q *Queryable) Reload() (warnings []error, err error) {
 	}
 	old := q.snapshot
 	q.snapshot = fresh
-	return append(warnings, q.withoutLists()...), old.release()
+	return append(warnings, q.lacks()...), old.release()
 }
 
 // Close releases the blocks when the last querier is closed.
@@ -213,7 +218,7 @@ func newSnapshot(blocks *chronoxide.Blocks, samples string, known []*listedFolde
 			err = fmt.Errorf("%s: meta.json is that of the block %s", folder.path, folder.meta.ULID)
 		}
 		if err != nil {
-			listed.err = err
+			listed.err = fmt.Errorf("cannot read the chunks of the block %s: %w", id, err)
 			continue
 		}
 		listed.shared = &sharedFolder{chunkFolder: folder}

@@ -34,10 +34,8 @@ type selected struct {
 	number storage.SeriesRef
 	// lists has the values of each folder for the ids of the batch, and missingLists those of missing folders.
 	lists, missingLists []chunkLists
-	// missing folders are errors of series with samples in them, or warnings.
-	missing      []*listedFolder
-	skipsMissing bool
-	found        annotations.Annotations
+	// missing folders are errors of series with samples in them.
+	missing []*listedFolder
 	// mint and maxt are the range of times, and starts the first times of the folders.
 	mint, maxt int64
 	starts     []int64
@@ -153,13 +151,9 @@ func (s *selected) checkMissing(first, count int) error {
 			if err != nil {
 				return fmt.Errorf("folder %s: %w", folder.id, err)
 			}
-			if !slices.ContainsFunc(chunks, s.hasSamples) {
-				continue
-			}
-			if !s.skipsMissing {
+			if slices.ContainsFunc(chunks, s.hasSamples) {
 				return folder.err
 			}
-			s.found.Add(folder.err)
 		}
 	}
 	return nil
@@ -240,8 +234,7 @@ func (s *selected) warned(warnings annotations.Annotations) annotations.Annotati
 		return warnings
 	}
 	all := annotated(s.series.Warnings())
-	all.Merge(warnings)
-	return all.Merge(s.found)
+	return all.Merge(warnings)
 }
 
 // selectedIndex has the selected series as all postings.

@@ -59,7 +59,7 @@ pub enum PublishError<E> {
         path: PathBuf,
     },
     /// The folder of the target does not exist or is not a folder.
-    #[error("{}: cannot create the file: {} is not a folder", path.display(), folder.display())]
+    #[error("{}: cannot create the file: {} does not exist or is not a folder", path.display(), folder.display())]
     NoFolder {
         /// The target.
         path: PathBuf,

@@ -349,7 +349,8 @@ fn failure(error: IngestError) -> Failure {
         IngestError::Open { .. } | IngestError::Read { .. } | IngestError::ReaderStopped => Exit::Io,
         IngestError::TsdbBlock { source: TsdbBlockError::Open { .. } | TsdbBlockError::Read { .. }, .. } => Exit::Io,
         IngestError::TsdbBlock {
-            source: TsdbBlockError::Version { .. } | TsdbBlockError::MetaVersion { .. }, ..
+            source: TsdbBlockError::Version { .. } | TsdbBlockError::MetaVersion { .. } | TsdbBlockError::Downsampled,
+            ..
         } => Exit::Unsupported,
         IngestError::Wal { source, .. } => match source {
             WalError::Open { .. } | WalError::File { source: WalFileError::Read { .. }, .. } => Exit::Io,

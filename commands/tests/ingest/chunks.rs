@@ -101,3 +101,24 @@ fn the_summary_compares_with_the_index_and_quiet_runs_have_no_notes() {
     assert!(text.contains(&format!("of Prometheus, {times:.2} times the bytes of the blocks")), "{text}");
     assert_eq!(ingest(&["--quiet"]), "");
 }
+
+/// Prometheus does not read the aggregates of Thanos: such a block would fail queries of all others.
+#[test]
+fn downsampled_blocks_are_refused() {
+    let data = Data::new();
+    let entries = fs::read_dir(data.path("data")).unwrap().map(|entry| entry.unwrap().path());
+    let block = entries.into_iter().find(|path| path.join("index").exists()).unwrap();
+    let meta = fs::read_to_string(block.join("meta.json")).unwrap();
+    let mut meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+    meta["thanos"] = serde_json::json!({ "labels": {}, "downsample": { "resolution": 300_000 } });
+    fs::write(block.join("meta.json"), meta.to_string()).unwrap();
+    let id = block.file_name().unwrap().to_str().unwrap();
+    let (output, _) = data.ingest(&format!("data/{id}"), &["--chunks"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("downsampled by Thanos"), "{}", stderr(&output));
+    // Its labels are those of others.
+    let (output, _) = data.ingest(&format!("data/{id}"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (output, summary) = data.ingest("data", &["--chunks"]);
+    assert_eq!((output.status.code(), summary["input"]["failed_inputs"].as_u64()), (Some(6), Some(1)));
+}

@@ -31,7 +31,8 @@ type ranked struct {
 }
 
 func (r ranked) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
-	if request.URL.Path != searchValues || request.FormValue("sort_by") != "series" {
+	isSearch := request.URL.Path == searchValues && (request.Method == http.MethodGet || request.Method == http.MethodPost)
+	if !isSearch || request.FormValue("sort_by") != "series" {
 		r.next.ServeHTTP(writer, request)
 		return
 	}
@@ -127,6 +128,11 @@ func (r ranked) parse(request *http.Request) (asked rankedSearch, err error) {
 	} else if len(selectors) == 1 {
 		if asked.matchers, err = r.parser.ParseMetricSelector(selectors[0]); err != nil {
 			return asked, err
+		}
+	}
+	for _, name := range []string{"sort_dir", "case_sensitive", "fuzz_threshold", "fuzz_alg", "include_score", "batch_size"} {
+		if request.Form.Has(name) {
+			return asked, fmt.Errorf("sort_by=series does not take %s", name)
 		}
 	}
 	for _, text := range request.Form["search[]"] {

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/scrape"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/util/features"
 	"github.com/prometheus/prometheus/util/notifications"
 	api "github.com/prometheus/prometheus/web/api/v1"
 
@@ -83,15 +84,19 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 		func() []notifications.Notification { return nil },
 		func() (<-chan notifications.Notification, func(), bool) { return nil, func() {}, false },
 		registry, registry, nil, false, nil, false, false, false, false,
-		options.LookbackDelta, false, false, nil, nil, api.OpenAPIOptions{}, experimental,
+		options.LookbackDelta, false, false, nil, features.NewRegistry(), api.OpenAPIOptions{}, experimental,
 	)
 	router := route.New()
 	handlers.Register(router.WithPrefix("/api/v1"))
 	answer := func(writer http.ResponseWriter, _ *http.Request) { writer.Write([]byte("ready\n")) }
 	router.Get("/-/healthy", answer)
 	router.Get("/-/ready", answer)
-	return ranked{router, blocks, options.MaxSearchResults, experimental}
+	search := ranked{router, blocks, options.MaxSearchResults, experimental}
+	return http.MaxBytesHandler(search, maxRequestBytes)
 }
+
+// maxRequestBytes is the length of a request: parsing takes time that grows with its square.
+const maxRequestBytes = 256 << 10
 
 // chunkCount returns the number of chunks.
 func chunkCount(blocks *prometheus.Queryable) (count uint64) {

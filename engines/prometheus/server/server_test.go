@@ -184,7 +184,7 @@ func TestValuesAreRankedInPages(t *testing.T) {
 	}
 	for _, changes := range []string{
 		"limit=0", "limit=101", "limit=x", "cursor=-1", "match[]=up&match[]=down", "match[]={", "label=", "start=yesterday",
-		"start=9&end=8", "end=NaN", "end=1e300",
+		"start=9&end=8", "end=NaN", "end=1e300", "sort_dir=asc", "case_sensitive=false",
 	} {
 		if status, body := ask(changes); status != 400 || !strings.Contains(body, `"errorType":"bad_data"`) {
 			t.Errorf("%s: %d: %s", changes, status, body)

@@ -66,6 +66,9 @@ impl<B: BlockSink> Ingest<B> {
         mut index: TsdbIndex<R>,
     ) -> Result<(), IngestError> {
         let position = Position::start_of(index.file_len());
+        if self.options.chunk_lists && meta.is_some_and(TsdbMeta::is_downsampled) {
+            return Err(IngestError::TsdbBlock { input: name.to_owned(), source: TsdbBlockError::Downsampled });
+        }
         if self.options.chunk_lists {
             let id = meta.map(|meta| meta.ulid.as_str()).unwrap_or_default();
             if !is_block_id(id) {

@@ -30,7 +30,7 @@ const examples = `
 Examples:
   chronoxide-ingest --chunks /var/lib/prometheus/data -o labels/
   chronoxide-prometheus --blocks labels/ --chunks /var/lib/prometheus/data
-  promtool query instant http://127.0.0.1:9095 'sum by (job) (rate(http_requests_total[5m]))'
+  promtool query instant --time 2026-11-28T12:00:00Z http://127.0.0.1:9095 'sum by (job) (rate(http_requests_total[5m]))'
 
 Exit codes: 0 ended by a signal; 1 a folder cannot be read, or the address is in use; 2 invalid arguments
 `
@@ -72,8 +72,12 @@ func run(arguments []string) int {
 		fmt.Fprintln(os.Stderr, "chronoxide-prometheus: --blocks and --chunks are required, and nothing else (--help lists options)")
 		return 2
 	}
-	if options.MaxConcurrency < 1 || options.MaxSearchResults < 1 {
-		fmt.Fprintln(os.Stderr, "chronoxide-prometheus: --max-concurrency and --max-search-results must be 1 or more")
+	if options.MaxConcurrency < 1 || options.MaxSearchResults < 1 || options.MaxSamples < 1 {
+		fmt.Fprintln(os.Stderr, "chronoxide-prometheus: --max-concurrency, --max-search-results and --max-samples must be 1 or more")
+		return 2
+	}
+	if *reload < 0 || options.Timeout <= 0 || options.LookbackDelta <= 0 {
+		fmt.Fprintln(os.Stderr, "chronoxide-prometheus: --timeout and --lookback must be longer than 0, and --reload not less")
 		return 2
 	}
 	options.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -82,7 +86,8 @@ func run(arguments []string) int {
 		return failed(err)
 	}
 	defer queryable.Close()
-	warn(options.Logger, warnings)
+	log := warningLog{logger: options.Logger}
+	log.add(warnings)
 	listener, err := net.Listen("tcp", *address)
 	if err != nil {
 		return failed(err)
@@ -92,7 +97,7 @@ func run(arguments []string) int {
 	defer stop()
 	service := &http.Server{Handler: server.Handler(queryable, options), ReadHeaderTimeout: 10 * time.Second}
 	if *reload > 0 {
-		go reloadEvery(ctx, *reload, queryable, options.Logger)
+		go reloadEvery(ctx, *reload, queryable, &log)
 	}
 	ended := make(chan struct{})
 	context.AfterFunc(ctx, func() {
@@ -110,7 +115,7 @@ func run(arguments []string) int {
 }
 
 // reloadEvery looks for new blocks. After an error, the blocks that are known stay.
-func reloadEvery(ctx context.Context, interval time.Duration, queryable *prometheus.Queryable, logger *slog.Logger) {
+func reloadEvery(ctx context.Context, interval time.Duration, queryable *prometheus.Queryable, log *warningLog) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -120,17 +125,30 @@ func reloadEvery(ctx context.Context, interval time.Duration, queryable *prometh
 		case <-ticker.C:
 			warnings, err := queryable.Reload()
 			if err != nil {
-				logger.Error("cannot reload the blocks", "err", err)
+				warnings = []error{fmt.Errorf("cannot reload the blocks: %w", err)}
 			}
-			warn(logger, warnings)
+			log.add(warnings)
 		}
 	}
 }
 
-func warn(logger *slog.Logger, warnings []error) {
+// warningLog logs warnings of blocks when they come up.
+type warningLog struct {
+	logger *slog.Logger
+	known  map[string]bool
+}
+
+// add takes the warnings that hold now, and logs those that did not hold before.
+func (l *warningLog) add(warnings []error) {
+	current := map[string]bool{}
 	for _, warning := range warnings {
-		logger.Warn("a block cannot be used", "err", warning)
+		text := warning.Error()
+		if !l.known[text] && !current[text] {
+			l.logger.Warn("answers are incomplete", "err", text)
+		}
+		current[text] = true
 	}
+	l.known = current
 }
 
 func failed(err error) int {

@@ -14,6 +14,8 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{}, {"--blocks", folder}, {"--blocks", folder, "--chunks", folder, "more"}, {"--unknown"},
 		{"--blocks", folder, "--chunks", folder, "--max-concurrency", "0"},
 		{"--blocks", folder, "--chunks", folder, "--max-search-results", "0"},
+		{"--blocks", folder, "--chunks", folder, "--reload=-1s"},
+		{"--blocks", folder, "--chunks", folder, "--timeout", "0"},
 	} {
 		if exit := run(arguments); exit != 2 {
 			t.Error(arguments, exit)

@@ -114,6 +114,9 @@ pub enum TsdbBlockError {
         /// Id in `meta.json`, empty without metadata.
         found: String,
     },
+    /// The samples of the block were aggregated by Thanos, in chunks that Prometheus does not read.
+    #[error("downsampled by Thanos: there are no chunk lists of such blocks")]
+    Downsampled,
     /// A series refers to a symbol that does not exist.
     #[error("the series at byte {offset} of the index refers to symbol {symbol}, which does not exist")]
     SymbolRef {
@@ -142,6 +145,7 @@ impl TsdbBlockError {
                 | Self::Read { .. }
                 | Self::Version { .. }
                 | Self::MetaVersion { .. }
+                | Self::Downsampled
                 | Self::ChunkList { source: ChunkListError::TooLong { .. }, .. }
         )
     }

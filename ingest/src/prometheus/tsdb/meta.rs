@@ -36,6 +36,16 @@ pub struct TsdbMeta {
 struct ThanosMeta {
     #[serde(default)]
     labels: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    downsample: Option<Downsample>,
+}
+
+/// Work of Thanos's compactor on a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Downsample {
+    /// Milliseconds between two samples, or 0 for samples as they were.
+    resolution: i64,
 }
 
 /// Counts in `meta.json`.
@@ -63,6 +73,12 @@ impl TsdbMeta {
     pub fn external_labels(&self) -> impl Iterator<Item = (&str, &str)> {
         let labels = self.thanos.iter().flat_map(|thanos| &thanos.labels).flatten();
         labels.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Returns true if the samples were aggregated: no reader of Prometheus reads such chunks.
+    #[must_use]
+    pub fn is_downsampled(&self) -> bool {
+        self.thanos.iter().flat_map(|thanos| thanos.downsample).any(|downsample| downsample.resolution > 0)
     }
 
     /// Parses the content of `meta.json`.

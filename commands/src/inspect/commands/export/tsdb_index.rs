@@ -35,12 +35,15 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
         !arguments.drop_columns.is_empty(),
         arguments.map,
         arguments.csv_safe,
+        arguments.sort,
     ];
     if choices.contains(&true) {
         return usage("tsdb-index has all series of a block of Prometheus: leave out the other options".to_owned());
     }
     let Some(file) = arguments.file().filter(|file| !crate::is_folder(file)) else {
-        return usage("tsdb-index needs a file: name it with -o, such as -o data/ID/index".to_owned());
+        return usage(
+            "tsdb-index needs a file, and not a folder: name it with -o, such as -o data/ID/index".to_owned(),
+        );
     };
     let path = arguments.block.as_path();
     if path.is_dir() || path == Path::new("-") {
@@ -69,7 +72,18 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
             written = done;
             // Until the new ones are there, none are better than those of another index, which would delete other
             // samples.
-            if has_others { Ok(fs::remove_file(&tombstones)?) } else { Ok(()) }
+            if has_others {
+                fs::remove_file(&tombstones)?;
+                crate::tell(|out| {
+                    let place = tombstones.display();
+                    writeln!(
+                        out,
+                        "chronoxide-inspect: warning: {place}: replaced: samples that were deleted there, and not when \
+                         the block was made, come back"
+                    )
+                });
+            }
+            Ok(())
         }
         Err(WriteError::Output(error)) => Err(ExportError::Write(error)),
         Err(other) => {
@@ -100,7 +114,8 @@ pub(super) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
 fn block_id(blocks: &Blocks, named: Option<&str>, file: &Path) -> Result<String, Failure> {
     let columns = blocks.columns()?;
     let ids: Vec<&str> = columns.iter().filter_map(|column| column.name.strip_prefix(CHUNKS)).collect();
-    let folder = folder_of(file).file_name().and_then(|name| name.to_str());
+    let folder = folder_of(file).canonicalize().unwrap_or_else(|_| folder_of(file).to_owned());
+    let folder = folder.file_name().and_then(|name| name.to_str());
     let wanted = named.or(folder.filter(|name| is_block_id(name)));
     let found = match (wanted, &ids[..]) {
         (_, []) => None,
