@@ -26,6 +26,12 @@ type chunkFolder struct {
 // openChunkFolder reads the metadata of a folder.
 func openChunkFolder(path string) (*chunkFolder, error) {
 	name := filepath.Join(path, "meta.json")
+	// A pipe could be waited for without end.
+	if info, err := os.Stat(name); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err

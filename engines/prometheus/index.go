@@ -256,7 +256,11 @@ func (i *blockIndex) LabelNamesFor(ctx context.Context, postings index.Postings)
 		if count%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		place, err := i.load(uint32(postings.At() - 1))
+		ref := postings.At()
+		if ref == 0 || ref > storage.SeriesRef(i.block.info.Series) {
+			return nil, storage.ErrNotFound
+		}
+		place, err := i.load(uint32(ref - 1))
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,9 @@ type Queryable struct {
 	options         Options
 	labels, samples string
 
+	// reloading is held by the one Reload that runs, while queries go on.
+	reloading sync.Mutex
+
 	mutex    sync.Mutex
 	snapshot *snapshot
 }
@@ -54,15 +57,15 @@ func Open(labels, samples string, options Options) (queryable *Queryable, warnin
 		return nil, nil, err
 	}
 	queryable = &Queryable{options: options, labels: labels, samples: samples, snapshot: taken}
-	return queryable, append(warnings, queryable.lacks()...), nil
+	return queryable, append(warnings, taken.lacks(labels)...), nil
 }
 
 // lacks returns what answers will lack: folders of chunks that are missing, or all if no block has chunk lists.
-func (q *Queryable) lacks() (warnings []error) {
-	if len(q.snapshot.folders) == 0 {
-		return []error{fmt.Errorf("%s: no block has chunk lists, which chronoxide-ingest --chunks writes", q.labels)}
+func (s *snapshot) lacks(labels string) (warnings []error) {
+	if len(s.folders) == 0 {
+		return []error{fmt.Errorf("%s: no block has chunk lists, which chronoxide-ingest --chunks writes", labels)}
 	}
-	for _, folder := range q.snapshot.folders {
+	for _, folder := range s.folders {
 		if folder.err != nil {
 			warnings = append(warnings, folder.err)
 		}
@@ -72,22 +75,30 @@ func (q *Queryable) lacks() (warnings []error) {
 
 // Reload opens the folders again, as they are now. It keeps what is known of blocks that are still there.
 func (q *Queryable) Reload() (warnings []error, err error) {
+	q.reloading.Lock()
+	defer q.reloading.Unlock()
+	known, err := q.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer known.release()
+	blocks, warnings, err := known.blocks.Refresh()
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := newSnapshot(blocks, q.samples, known.folders)
+	if err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, fresh.lacks(q.labels)...)
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if q.snapshot == nil {
-		return nil, os.ErrClosed
-	}
-	blocks, warnings, err := q.snapshot.blocks.Refresh()
-	if err != nil {
-		return nil, err
-	}
-	fresh, err := newSnapshot(blocks, q.samples, q.snapshot.folders)
-	if err != nil {
-		return nil, err
+		return nil, errors.Join(os.ErrClosed, fresh.release())
 	}
 	old := q.snapshot
 	q.snapshot = fresh
-	return append(warnings, q.lacks()...), old.release()
+	return warnings, old.release()
 }
 
 // Close releases the blocks when the last querier is closed.
@@ -270,9 +281,8 @@ func (s *snapshot) release() (err error) {
 func (s *snapshot) layers(mint, maxt int64, withSamples bool) (layers [][]*listedFolder, missing []*listedFolder, failures []error) {
 	for _, folder := range s.folders {
 		if folder.err != nil {
-			if err := folder.open(s.blocks); err != nil {
-				failures = append(failures, err)
-			} else {
+			// Without its lists, nothing refers to it.
+			if folder.open(s.blocks) == nil {
 				missing = append(missing, folder)
 			}
 			continue

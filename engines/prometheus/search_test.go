@@ -2,6 +2,7 @@ package prometheus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/tsdb/index"
 	api "github.com/prometheus/prometheus/web/api/v1"
 
 	"chronoxide/prometheus/internal/synthetic"
@@ -100,6 +102,36 @@ func TestValuesAreRankedBySeries(t *testing.T) {
 	}
 	if !slices.Equal(paged, all) {
 		t.Fatal("pages are not the whole")
+	}
+}
+
+func TestReferencesOutOfRangeAreNotFound(t *testing.T) {
+	queryable, theirs := manyPods(t, 10)
+	infos, err := queryable.snapshot.blocks.Infos()
+	if err != nil || len(infos) != 1 {
+		t.Fatal(infos, err)
+	}
+	block, err := OpenBlock(infos[0].Path, theirs[0].Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer block.Close()
+	reader, err := block.Index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for _, ref := range []storage.SeriesRef{0, 13, 1 << 40} {
+		_, err := reader.LabelNamesFor(context.Background(), index.NewListPostings([]storage.SeriesRef{ref}))
+		if !errors.Is(err, storage.ErrNotFound) && ref > 0 {
+			t.Error(ref, err)
+		}
+		if err := reader.Series(ref, &labels.ScratchBuilder{}, nil); !errors.Is(err, storage.ErrNotFound) {
+			t.Error(ref, err)
+		}
+	}
+	if names, err := reader.LabelNamesFor(context.Background(), index.NewListPostings([]storage.SeriesRef{1, 12})); len(names) != 2 {
+		t.Error(names, err)
 	}
 }
 

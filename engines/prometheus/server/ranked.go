@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ import (
 	"chronoxide/prometheus"
 )
 
+// maxSearchTerms is that of Prometheus: each value is compared with each of them.
+const maxSearchTerms = 32
+
 // searchValues is the path of Prometheus's search for values of a label.
 const searchValues = "/api/v1/search/label_values"
 
@@ -27,7 +31,9 @@ type ranked struct {
 	next   http.Handler
 	blocks *prometheus.Queryable
 	limit  int
-	parser parser.Parser
+	// timeout ends a search.
+	timeout time.Duration
+	parser  parser.Parser
 }
 
 func (r ranked) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
@@ -42,14 +48,19 @@ func (r ranked) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 		if kind == "bad_data" {
 			status = http.StatusBadRequest
 		}
-		writer.Header().Set("Content-Type", "application/json")
-		writer.WriteHeader(status)
-		write(writer, map[string]string{"status": "error", "errorType": kind, "error": err.Error()})
+		refuse(writer, status, kind, err.Error())
 		return
 	}
 	writer.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
 	write(writer, page)
 	write(writer, rankedEnd{"success", page.next != "", page.next})
+}
+
+// refuse answers with an error, as Prometheus does.
+func refuse(writer http.ResponseWriter, status int, kind, message string) {
+	writer.Header().Set("Content-Type", "application/json")
+	writer.WriteHeader(status)
+	write(writer, map[string]string{"status": "error", "errorType": kind, "error": message})
 }
 
 // write writes a line. The client may be gone.
@@ -81,8 +92,10 @@ func (r ranked) answer(request *http.Request) (page rankedPage, kind string, err
 	if err != nil {
 		return page, "bad_data", err
 	}
+	ctx, cancel := context.WithTimeout(request.Context(), r.timeout)
+	defer cancel()
 	values, warnings, err := r.blocks.RankedLabelValues(
-		request.Context(), asked.mint, asked.maxt, asked.label, 0, 0, asked.matchers...)
+		ctx, asked.mint, asked.maxt, asked.label, 0, 0, asked.matchers...)
 	if err != nil {
 		return page, "execution", err
 	}
@@ -134,6 +147,9 @@ func (r ranked) parse(request *http.Request) (asked rankedSearch, err error) {
 		if request.Form.Has(name) {
 			return asked, fmt.Errorf("sort_by=series does not take %s", name)
 		}
+	}
+	if len(request.Form["search[]"]) > maxSearchTerms {
+		return asked, fmt.Errorf("more than %d search[]", maxSearchTerms)
 	}
 	for _, text := range request.Form["search[]"] {
 		asked.filters = append(asked.filters, api.NewSubstringFilter(text))

@@ -32,7 +32,7 @@ import (
 type Options struct {
 	// Timeout ends a query.
 	Timeout time.Duration
-	// MaxConcurrency is the number of queries that run at once. Others wait.
+	// MaxConcurrency is the number of requests that are answered at once. Others wait.
 	MaxConcurrency int
 	// MaxSamples is the number of samples that a query may have in memory.
 	MaxSamples int
@@ -56,7 +56,7 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 		func() float64 { return float64(chunkCount(blocks)) },
 	))
 	engine := promql.NewEngine(promql.EngineOpts{
-		Logger: options.Logger, Reg: registry, ActiveQueryTracker: make(slots, options.MaxConcurrency), MaxSamples: options.MaxSamples, Timeout: options.Timeout,
+		Logger: options.Logger, Reg: registry, MaxSamples: options.MaxSamples, Timeout: options.Timeout,
 		LookbackDelta: options.LookbackDelta, EnableAtModifier: true, EnableNegativeOffset: true,
 		Parser:                   experimental,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
@@ -88,11 +88,11 @@ func Handler(blocks *prometheus.Queryable, options Options) http.Handler {
 	)
 	router := route.New()
 	handlers.Register(router.WithPrefix("/api/v1"))
-	answer := func(writer http.ResponseWriter, _ *http.Request) { writer.Write([]byte("ready\n")) }
+	answer := func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write([]byte("ready\n")) }
 	router.Get("/-/healthy", answer)
 	router.Get("/-/ready", answer)
-	search := ranked{router, blocks, options.MaxSearchResults, experimental}
-	return http.MaxBytesHandler(search, maxRequestBytes)
+	search := ranked{router, blocks, options.MaxSearchResults, options.Timeout, experimental}
+	return http.MaxBytesHandler(bounded{search, make(chan struct{}, options.MaxConcurrency)}, maxRequestBytes)
 }
 
 // maxRequestBytes is the length of a request: parsing takes time that grows with its square.

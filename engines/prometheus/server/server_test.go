@@ -185,10 +185,33 @@ func TestValuesAreRankedInPages(t *testing.T) {
 	for _, changes := range []string{
 		"limit=0", "limit=101", "limit=x", "cursor=-1", "match[]=up&match[]=down", "match[]={", "label=", "start=yesterday",
 		"start=9&end=8", "end=NaN", "end=1e300", "sort_dir=asc", "case_sensitive=false",
+		strings.Repeat("search[]=a&", 33),
 	} {
 		if status, body := ask(changes); status != 400 || !strings.Contains(body, `"errorType":"bad_data"`) {
 			t.Errorf("%s: %d: %s", changes, status, body)
 		}
+	}
+}
+
+func TestDeepQueriesAreRefused(t *testing.T) {
+	base := serve(t)
+	for query, expected := range map[string]int{
+		strings.Repeat("(", 500) + "1" + strings.Repeat(")", 500):   200,
+		strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000): 400,
+		strings.Repeat("- ", 5000) + "1":                            400,
+		strings.Repeat("1 - ", 2000) + "1":                          200,
+	} {
+		if status, body := get(t, base+"/api/v1/query?query="+url.QueryEscape(query)); status != expected {
+			t.Errorf("%.20s: %d %.200s", query, status, body)
+		}
+	}
+	answer, err := http.PostForm(base+"/api/v1/query", url.Values{"query": {strings.Repeat("1", 1<<20)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 400 {
+		t.Error(answer.StatusCode)
 	}
 }
 

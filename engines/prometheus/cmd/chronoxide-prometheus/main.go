@@ -49,7 +49,7 @@ func run(arguments []string) int {
 	partial := flags.Bool("partial", false, "answer without the samples of folders that cannot be read, with a warning")
 	options := server.Options{}
 	flags.DurationVar(&options.Timeout, "timeout", 2*time.Minute, "maximum `time` of a query")
-	flags.IntVar(&options.MaxConcurrency, "max-concurrency", 20, "maximum `number` of queries that run at once; others wait")
+	flags.IntVar(&options.MaxConcurrency, "max-concurrency", 20, "maximum `number` of requests that are answered at once; others wait")
 	flags.IntVar(&options.MaxSamples, "max-samples", 50_000_000, "maximum `number` of samples of a query in memory")
 	flags.IntVar(&options.MaxSearchResults, "max-search-results", 10_000, "maximum `number` of results of a search")
 	flags.DurationVar(&options.LookbackDelta, "lookback", 5*time.Minute, "`age` up to which a sample counts")
@@ -95,7 +95,7 @@ func run(arguments []string) int {
 	fmt.Fprintf(os.Stderr, "chronoxide-prometheus: listening at http://%s\n", listener.Addr())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	service := &http.Server{Handler: server.Handler(queryable, options), ReadHeaderTimeout: 10 * time.Second}
+	service := &http.Server{Handler: server.Handler(queryable, options), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute}
 	if *reload > 0 {
 		go reloadEvery(ctx, *reload, queryable, &log)
 	}
