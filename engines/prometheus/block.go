@@ -132,11 +132,7 @@ func (b *Block) Tombstones() (tombstones.Reader, error) {
 			if err != nil {
 				return fmt.Errorf("%s: series %d: %w", b.info.Path, id.Series, err)
 			}
-			for _, interval := range deleted {
-				// Behind the last time of all, tsdb's Intervals.Add panics.
-				interval.Maxt = min(interval.Maxt, maxTime-1)
-				all.AddInterval(seriesRef(id.Series), interval)
-			}
+			all.AddInterval(seriesRef(id.Series), deleted...)
 		}
 		return nil
 	})

@@ -147,7 +147,8 @@ func (l *chunkLists) appendChunks(position int, offset uint64, to []chunks.Meta)
 	return to, nil
 }
 
-// deleted returns the deleted times of the series at a position.
+// deleted returns the deleted times of the series at a position. The last time of all is left out: behind it, tsdb's
+// Intervals.Add panics.
 func (l *chunkLists) deleted(position int) (intervals tombstones.Intervals, err error) {
 	numbers := varints{bytes: l.deletions[position].Bytes()}
 	end := int64(0)
@@ -162,7 +163,7 @@ func (l *chunkLists) deleted(position int) (intervals tombstones.Intervals, err 
 			return nil, errList
 		}
 		end = behind
-		intervals = append(intervals, tombstones.Interval{Mint: start, Maxt: end})
+		intervals = append(intervals, tombstones.Interval{Mint: start, Maxt: min(end, maxTime-1)})
 	}
 	if numbers.failed {
 		return nil, errList

@@ -212,8 +212,12 @@ func (i *blockIndex) ShardedPostings(postings index.Postings, shardIndex, shardC
 	return index.NewListPostings(refs)
 }
 
-// load reads the series at a position, and those behind it.
-func (i *blockIndex) load(position uint32) (place int, err error) {
+// load reads a series, and those behind it.
+func (i *blockIndex) load(ref storage.SeriesRef) (place int, err error) {
+	if ref == 0 || ref > storage.SeriesRef(i.block.info.Series) {
+		return 0, storage.ErrNotFound
+	}
+	position := uint32(ref - 1)
 	if i.part != nil && position >= i.start && int(position-i.start) < len(i.ids) {
 		return int(position - i.start), nil
 	}
@@ -233,10 +237,7 @@ func (i *blockIndex) load(position uint32) (place int, err error) {
 func (i *blockIndex) Series(
 	ref storage.SeriesRef, builder *labels.ScratchBuilder, to *[]chunks.Meta,
 ) error {
-	if ref == 0 || ref > storage.SeriesRef(i.block.info.Series) {
-		return storage.ErrNotFound
-	}
-	place, err := i.load(uint32(ref - 1))
+	place, err := i.load(ref)
 	if err != nil {
 		return err
 	}
@@ -256,11 +257,7 @@ func (i *blockIndex) LabelNamesFor(ctx context.Context, postings index.Postings)
 		if count%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		ref := postings.At()
-		if ref == 0 || ref > storage.SeriesRef(i.block.info.Series) {
-			return nil, storage.ErrNotFound
-		}
-		place, err := i.load(uint32(ref - 1))
+		place, err := i.load(postings.At())
 		if err != nil {
 			return nil, err
 		}

@@ -132,9 +132,11 @@ type RankedValue struct {
 }
 
 // RankedLabelValues returns values of a label in the selected series, those of most series first: count of them, from
-// position start on; all from there on if count is 0. Postings cannot tell, without a look at those of each value.
+// position start on; all from there on if count is 0. Only values that keep returns true for are counted, or all if it
+// is nil. Postings cannot tell, without a look at those of each value.
 func (q *Queryable) RankedLabelValues(
-	ctx context.Context, mint, maxt int64, name string, start, count int, matchers ...*labels.Matcher,
+	ctx context.Context, mint, maxt int64, name string, keep func(value string) bool, start, count int,
+	matchers ...*labels.Matcher,
 ) (ranked []RankedValue, warnings annotations.Annotations, err error) {
 	base, err := q.querier(mint, maxt)
 	if err != nil {
@@ -147,7 +149,7 @@ func (q *Queryable) RankedLabelValues(
 	}
 	all := greatest{limit: limit}
 	failures, err := base.strings(0).EachGroup(ctx, []string{name}, func(group chronoxide.Group) {
-		if len(group.Labels) == 1 {
+		if len(group.Labels) == 1 && (keep == nil || keep(group.Labels[0].Value)) {
 			all.add(group.Labels[0].Value, group.Series)
 		}
 	}, converted(matchers)...)

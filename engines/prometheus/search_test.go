@@ -84,17 +84,17 @@ func TestSearchesAreThoseOfPrometheus(t *testing.T) {
 func TestValuesAreRankedBySeries(t *testing.T) {
 	queryable, _ := manyPods(t, 3000)
 	ctx := context.Background()
-	ranked, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "__name__", 0, 0)
+	ranked, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "__name__", nil, 0, 0)
 	if err != nil || !slices.Equal(ranked, []RankedValue{{"up", 3000}, {"down", 429}}) {
 		t.Fatal(ranked, err)
 	}
-	all, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "pod", 0, 0)
+	all, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "pod", nil, 0, 0)
 	if err != nil || len(all) != 3000 || all[428].Series != 2 || all[429].Series != 1 {
 		t.Fatal(len(all), err)
 	}
 	var paged []RankedValue
 	for start := 0; start == len(paged); start += 700 {
-		page, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "pod", start, 700)
+		page, _, err := queryable.RankedLabelValues(ctx, minTime, maxTime, "pod", nil, start, 700)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%d/ranked/ours", count), func(b *testing.B) {
 			for b.Loop() {
-				if ranked, _, err := ours.RankedLabelValues(ctx, minTime, maxTime, "pod", 0, 100); err != nil || len(ranked) != 100 {
+				if ranked, _, err := ours.RankedLabelValues(ctx, minTime, maxTime, "pod", nil, 0, 100); err != nil || len(ranked) != 100 {
 					b.Fatal(len(ranked), err)
 				}
 			}

@@ -94,23 +94,21 @@ func (r ranked) answer(request *http.Request) (page rankedPage, kind string, err
 	}
 	ctx, cancel := context.WithTimeout(request.Context(), r.timeout)
 	defer cancel()
+	// One more tells whether there are more.
 	values, warnings, err := r.blocks.RankedLabelValues(
-		ctx, asked.mint, asked.maxt, asked.label, 0, 0, asked.matchers...)
+		ctx, asked.mint, asked.maxt, asked.label, asked.keeps, asked.cursor, asked.limit+1, asked.matchers...)
 	if err != nil {
 		return page, "execution", err
 	}
 	for _, warning := range warnings.AsErrors() {
 		page.Warnings = append(page.Warnings, warning.Error())
 	}
-	values = slices.DeleteFunc(values, func(value prometheus.RankedValue) bool { return !asked.keeps(value.Value) })
-	page.Results = []rankedValue{}
-	first := min(asked.cursor, len(values))
-	last := first + min(asked.limit, len(values)-first)
-	for _, value := range values[first:last] {
-		page.Results = append(page.Results, rankedValue(value))
+	if len(values) > asked.limit {
+		values, page.next = values[:asked.limit], strconv.Itoa(asked.cursor+asked.limit)
 	}
-	if last < len(values) {
-		page.next = strconv.Itoa(last)
+	page.Results = []rankedValue{}
+	for _, value := range values {
+		page.Results = append(page.Results, rankedValue(value))
 	}
 	return page, "", nil
 }
