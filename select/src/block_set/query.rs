@@ -240,9 +240,10 @@ impl<'a> SetQuery<'a> {
     /// As [`SetQuery::label_names`].
     pub fn label_names_of_any(&self, alternatives: &[&[Matcher]]) -> Result<Partial<Vec<&'a str>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
-            united(alternatives.iter().map(|matchers| texts(searcher.label_names(matchers)?)))
+            let names = |matchers: &&[Matcher]| texts(searcher.label_names(matchers)?);
+            Ok(united(alternatives.iter().map(names).collect::<Result<_, _>>()?))
         };
-        self.each_block(each)?.united(None)
+        Ok(self.each_block(each)?.united(None))
     }
 
     /// Returns the values that a label has in selected series, in order, at most `limit` of them, and the errors of
@@ -273,9 +274,9 @@ impl<'a> SetQuery<'a> {
     ) -> Result<Partial<Vec<&'a str>>, SelectError> {
         let each = |searcher: &Searcher<'_, 'a>| {
             let values = |matchers: &&[Matcher]| texts(searcher.label_values_in(&name, range, matchers, limit)?);
-            united(alternatives.iter().map(values))
+            Ok(united(alternatives.iter().map(values).collect::<Result<_, _>>()?))
         };
-        self.each_block(each)?.united(limit)
+        Ok(self.each_block(each)?.united(limit))
     }
 
     /// Returns true if the block at a position has a series with exactly these labels, and with data in the time range:
@@ -338,23 +339,22 @@ fn texts(symbols: Vec<&[u8]>) -> Result<Vec<&str>, SelectError> {
 }
 
 /// Returns the distinct strings of sorted lists, in order.
-fn united<'d>(lists: impl Iterator<Item = Result<Vec<&'d str>, SelectError>>) -> Result<Vec<&'d str>, SelectError> {
-    let mut lists = lists.collect::<Result<Vec<_>, _>>()?;
+fn united(mut lists: Vec<Vec<&str>>) -> Vec<&str> {
     if lists.len() < 2 {
-        return Ok(lists.pop().unwrap_or_default());
+        return lists.pop().unwrap_or_default();
     }
     let mut all = lists.concat();
     // Sorting notices the lists.
     all.sort();
     all.dedup();
-    Ok(all)
+    all
 }
 
 impl<'d> Partial<Vec<(usize, Vec<&'d str>)>> {
     /// Returns the distinct strings of all blocks, in order.
-    fn united(self, limit: Option<usize>) -> Result<Partial<Vec<&'d str>>, SelectError> {
-        let mut found = united(self.found.into_iter().map(|(_, strings)| Ok(strings)))?;
+    fn united(self, limit: Option<usize>) -> Partial<Vec<&'d str>> {
+        let mut found = united(self.found.into_iter().map(|(_, strings)| strings).collect());
         found.truncate(limit.unwrap_or(usize::MAX));
-        Ok(Partial { found, failed: self.failed })
+        Partial { found, failed: self.failed }
     }
 }
