@@ -80,7 +80,7 @@ impl OpenOptions {
         }
         let cache = match cache {
             Some(folder) => Cache::open(folder, DEFAULT_CACHE_LEN)?,
-            None => Cache::from_environment(DEFAULT_CACHE_LEN)?,
+            None => Cache::from_environment(DEFAULT_CACHE_LEN),
         };
         if url.ends_with(BLOCK_SUFFIX) {
             let copy = cache.fetch_url_with(url, settings).map_err(located)?;

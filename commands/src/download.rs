@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 /// # Errors
 /// As [`Cache::from_environment`] and [`Cache::fetch_url`].
 pub fn fetch_url(url: &str) -> Result<PathBuf, StoreError> {
-    show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)?).fetch_url(url)
+    show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)).fetch_url(url)
 }
 
 /// Shows the downloads of a cache on standard error if it is a terminal, until the cache is dropped.

@@ -47,7 +47,7 @@ impl Upload {
             }
             (location, Some(key))
         };
-        let folder = Cache::from_environment(DEFAULT_CACHE_LEN)?.upload_folder()?;
+        let folder = Cache::from_environment(DEFAULT_CACHE_LEN).upload_folder()?;
         Ok(Some(Self { location, key, folder }))
     }
 

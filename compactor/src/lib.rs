@@ -26,7 +26,7 @@
 //! | `verification` | verifies blocks on all threads |
 //! | `memory` | estimates memory |
 //! | `progress` | progress and cancellation |
-//! | [`plan`] | jobs for many machines, over a folder or an object store; with the feature of that name |
+//! | [`plan`] | jobs for many machines, over a folder or an object store |
 //! | [`job`] | publishes several outputs, and deletes inputs |
 //! | `error` | errors |
 //!
@@ -56,7 +56,6 @@ mod merge;
 mod meta;
 mod options;
 mod output;
-#[cfg(feature = "plan")]
 pub mod plan;
 mod progress;
 mod ranks;

@@ -25,7 +25,7 @@
 use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::file_system::{Disk, FileSystem};
 
@@ -88,12 +88,13 @@ pub struct Fault {
 }
 
 /// [`Disk`] with at most one [`Fault`], or with a limited capacity.
-#[derive(Debug)]
+/// Clones count and fail together.
+#[derive(Clone, Debug)]
 pub struct Faults {
     fault: Option<Fault>,
     /// Capacity in bytes.
     room: u64,
-    seen: Mutex<Seen>,
+    seen: Arc<Mutex<Seen>>,
 }
 
 /// Calls so far.
@@ -120,7 +121,7 @@ impl Faults {
     /// writes fail with `ENOSPC`. Removing files frees no space.
     #[must_use]
     pub fn full_after(room: u64) -> Self {
-        Faults { fault: None, room, seen: Mutex::default() }
+        Faults { fault: None, room, seen: Arc::default() }
     }
 
     /// Returns the calls so far, including those without effect.

@@ -1,5 +1,6 @@
 //! System calls that change files, behind one trait.
 
+use std::fmt;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use crate::temporary_name::{RANDOM_LEN, TEMPORARY_PREFIX};
 /// Calls that change a folder or a file, and the call that reads a written file back.
 ///
 /// This crate makes these calls from one thread in a fixed order, so the n-th call of a run is always the same.
-pub trait FileSystem {
+pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Creates an empty file with a new name in `folder`: [`TEMPORARY_PREFIX`] and random letters and digits.
     ///
     /// The file gets the mode of any new file: `0o666` less the process's umask, or the folder's default ACL.

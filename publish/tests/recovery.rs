@@ -5,9 +5,9 @@
 
 mod support;
 
-use std::cell::{Cell, RefCell};
 use std::fs;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use chronoxide_publish::{Disk, Existing, recover};
 use support::{Rigged, content, content_of, publish_bytes, temporaries};
@@ -17,19 +17,19 @@ use support::{Rigged, content, content_of, publish_bytes, temporaries};
 fn a_writer_whose_new_file_was_taken_for_a_stale_one_takes_another() {
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("week.cx");
-    let (parent, created) = (folder.path().to_path_buf(), Rc::new(Cell::new(0)));
-    let count = Rc::clone(&created);
-    let held = RefCell::new(Vec::new());
+    let (parent, created) = (folder.path().to_path_buf(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&created);
+    let held = Mutex::new(Vec::new());
     let system = Rigged {
         created: Box::new(move |path| {
-            match count.replace(count.get() + 1) {
+            match count.fetch_add(1, Ordering::Relaxed) {
                 // The other recovery has finished.
                 0 => assert_eq!(recover(&Disk, &parent).expect("a folder").removed.len(), 1),
                 // The other recovery has the lock and is about to remove the file.
                 1 => {
                     let file = fs::File::open(path).expect("it was created");
                     file.lock().expect("the lock is free");
-                    held.borrow_mut().push(file);
+                    held.lock().expect("nothing panicked").push(file);
                 }
                 _ => {}
             }
@@ -37,7 +37,7 @@ fn a_writer_whose_new_file_was_taken_for_a_stale_one_takes_another() {
         ..Rigged::default()
     };
     publish_bytes(&system, &target, Existing::Refuse, &content(1)).expect("the third is its own");
-    assert_eq!(created.get(), 3);
+    assert_eq!(created.load(Ordering::Relaxed), 3);
     assert_eq!(content_of(&target), Some(content(1)));
     assert!(temporaries(folder.path(), &target).is_empty());
 }

@@ -2,9 +2,9 @@
 
 mod support;
 
-use std::cell::Cell;
 use std::io::{self, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, Output, PublishError, publish};
@@ -12,10 +12,10 @@ use support::{ENOSPC, Rigged, content, content_of, publish_bytes, same, temporar
 
 /// A disk that claims to have written what it was given, and at its write number `at` wrote something else.
 fn liar(at: usize, change: fn(&[u8]) -> Vec<u8>) -> Rigged {
-    let writes = Cell::new(0);
+    let writes = AtomicUsize::new(0);
     Rigged {
         write: Box::new(move |mut file, bytes| {
-            let number = writes.replace(writes.get() + 1);
+            let number = writes.fetch_add(1, Ordering::Relaxed);
             if number == at {
                 file.write_all(&change(bytes))?
             } else {

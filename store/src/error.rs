@@ -2,6 +2,8 @@
 
 use std::io;
 
+use chronoxide_publish::RemoveError;
+
 /// Error of an object store or a folder. Texts name the object: bucket and key, or the path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,6 +30,17 @@ pub enum StoreError {
         /// Error of following it.
         source: io::Error,
     },
+    /// A file of a folder cannot be read: it is none, has another owner, or its disk is damaged.
+    #[error("{object}: cannot read")]
+    Unreadable {
+        /// The file.
+        object: String,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// Files of a folder cannot be deleted.
+    #[error(transparent)]
+    Remove(#[from] RemoveError),
     /// The bucket or the folder of a location does not exist.
     #[error("{location}: no such bucket or folder")]
     NoLocation {

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use chronoxide_format::layout::Header;
@@ -50,6 +50,8 @@ pub const DEFAULT_CACHE_LEN: u64 = 16 << 30;
 pub struct Cache {
     folder: PathBuf,
     max_len: u64,
+    /// Set once the folder is there.
+    is_ready: Arc<OnceLock<()>>,
     observer: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
@@ -65,23 +67,33 @@ impl Cache {
     /// # Errors
     /// The folder cannot be made or read.
     pub fn open(folder: impl Into<PathBuf>, max_len: u64) -> Result<Self, StoreError> {
-        let folder = folder.into();
-        let failed = |source| StoreError::io(folder.display().to_string(), "open the cache", source);
-        make_folder(&Disk, &folder).map_err(|error| failed(io::Error::other(error)))?;
-        // Files of processes that died.
-        recover(&Disk, &folder).map_err(failed)?;
-        Ok(Self { folder, max_len, observer: None })
+        let cache = Self { folder: folder.into(), max_len, is_ready: Arc::default(), observer: None };
+        cache.make()?;
+        Ok(cache)
     }
 
-    /// Opens the cache that the environment names: `CHRONOXIDE_CACHE`, or `chronoxide` in the user's folder for caches.
-    ///
-    /// # Errors
-    /// As [`Cache::open`].
-    pub fn from_environment(max_len: u64) -> Result<Self, StoreError> {
+    /// Makes the folder, unless it was made before.
+    fn make(&self) -> Result<(), StoreError> {
+        if self.is_ready.get().is_some() {
+            return Ok(());
+        }
+        let failed = |source| StoreError::io(self.folder.display().to_string(), "open the cache", source);
+        make_folder(&Disk, &self.folder).map_err(|error| failed(io::Error::other(error)))?;
+        // Files of processes that died.
+        recover(&Disk, &self.folder).map_err(failed)?;
+        let _ = self.is_ready.set(());
+        Ok(())
+    }
+
+    /// Returns the cache that the environment names: `CHRONOXIDE_CACHE`, or `chronoxide` in the user's folder for
+    /// caches. Its folder is made when the first block is fetched: blocks of folders need none.
+    #[must_use]
+    pub fn from_environment(max_len: u64) -> Self {
         let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
         let folder = named("CHRONOXIDE_CACHE").or_else(|| Some(of_user()?.join("chronoxide")));
-        Self::open(folder.unwrap_or_else(|| std::env::temp_dir().join("chronoxide")), max_len)
+        let folder = folder.unwrap_or_else(|| std::env::temp_dir().join("chronoxide"));
+        Self { folder, max_len, is_ready: Arc::default(), observer: None }
     }
 
     /// Calls `observer` with the number of bytes of each downloaded part, from any thread.
@@ -132,6 +144,7 @@ impl Cache {
             check_local(location, block, &path)?;
             return Ok(path);
         }
+        self.make()?;
         let path = self.path(block);
         let failed = |source| StoreError::io(path.display().to_string(), "lock", source);
         // One process downloads; the others wait for it.
@@ -242,7 +255,7 @@ impl Cache {
         if let Some(path) = location.path(block.key) {
             return verify(&path, block).map_err(|unfit| refused(location, block, unfit));
         }
-        let path = self.scratch(&block.id.to_string());
+        let path = self.scratch(&block.id.to_string())?;
         let downloaded = self.download(location, block, &path);
         let _ = fs::remove_file(path);
         downloaded
@@ -251,12 +264,15 @@ impl Cache {
     /// Returns the path of a new file for a block that is being written, whose name begins with `name`. Several runs of
     /// a job, on machines that share the cache, get different paths. A file that was left behind is deleted after a
     /// day.
-    #[must_use]
-    pub fn scratch(&self, name: &str) -> PathBuf {
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub fn scratch(&self, name: &str) -> Result<PathBuf, StoreError> {
+        self.make()?;
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        self.folder.join(format!("{name}-{}-{since}-{number}.{SCRATCH}", std::process::id()))
+        Ok(self.folder.join(format!("{name}-{}-{since}-{number}.{SCRATCH}", std::process::id())))
     }
 
     /// Makes a temporary folder for blocks that are to be uploaded. Deletes those that dead processes left behind more
@@ -265,6 +281,7 @@ impl Cache {
     /// # Errors
     /// The folder cannot be made.
     pub fn upload_folder(&self) -> Result<UploadFolder, StoreError> {
+        self.make()?;
         self.delete_left_behind();
         let failed = |source| StoreError::io(self.folder.display().to_string(), "make a folder", source);
         let folder = tempfile::Builder::new().prefix(UPLOADS_PREFIX).tempdir_in(&self.folder).map_err(failed)?;

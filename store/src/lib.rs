@@ -19,7 +19,7 @@
 //! | `location` | [`Location`]: from a text to a storage |
 //! | `storage` | [`Storage`]: what a folder and an object store can do |
 //! | `local` | a folder: files are published |
-//! | `remote` | an object store: requests with retries, uploads that are read again |
+//! | `remote` | an object store: requests with retries, uploads that are read again; with the feature of that name |
 //! | `facts` | [`Facts`]: what a block says about itself |
 //! | `sparse` | [`SparseBlock`]: chunks that are read when they are needed |
 //! | `listing` | [`Listing`]: blocks, live and hidden |
@@ -48,6 +48,7 @@ mod listing;
 mod local;
 mod location;
 mod manifest;
+#[cfg(feature = "remote")]
 mod remote;
 mod sparse;
 mod storage;

@@ -3,12 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use chronoxide_publish::{
-    Candidate, Disk, Existing, FileSystem, PublishError, is_temporary_name, make_folder, names_in, publish,
+    Candidate, Existing, FileSystem, PublishError, is_temporary_name, make_folder, names_in, publish, remove_files,
 };
+use chronoxide_reader::is_block_name;
 
 use crate::StoreError;
 use crate::storage::{Created, Object, RangedRead, ReadSink, Storage, check_read_len};
@@ -16,15 +18,19 @@ use crate::storage::{Created, Object, RangedRead, ReadSink, Storage, check_read_
 /// Bytes that are copied or compared at a time.
 const BUFFER_LEN: usize = 1 << 20;
 
+/// Sign of a character that is not text, in a key.
+const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
+
 /// A folder of this machine. Files are published: synced, read again, and renamed.
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
     folder: PathBuf,
+    system: Arc<dyn FileSystem>,
 }
 
 impl Local {
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    pub(crate) fn new(folder: PathBuf, system: Arc<dyn FileSystem>) -> Self {
+        Self { folder, system }
     }
 
     fn file(&self, key: &str) -> PathBuf {
@@ -37,18 +43,21 @@ impl Local {
         let folder = self.file(prefix);
         let failed = |source| StoreError::io(folder.display().to_string(), "list", source);
         for name in names_in(&folder).map_err(failed)? {
-            // A key is text; files with other names are not objects.
-            let Some(name) = name.to_str().filter(|name| !is_temporary_name(name)) else { continue };
-            let key = format!("{prefix}{name}");
+            if name.to_str().is_some_and(is_temporary_name) {
+                continue;
+            }
+            let (path, key) = (folder.join(&name), format!("{prefix}{}", name.to_string_lossy()));
             let metadata = if prefix.is_empty() { fs::metadata } else { fs::symlink_metadata };
-            match metadata(self.file(&key)) {
-                Ok(metadata) if metadata.is_dir() && deep && !is_link(&self.file(&key)) => {
+            match metadata(&path) {
+                Ok(metadata) if metadata.is_dir() && deep && !is_link(&path) => {
                     self.walk(&format!("{key}/"), deep, found)?
                 }
                 Ok(metadata) if metadata.is_file() => found.push(object(key, &metadata)),
-                // A link that leads nowhere: reading it gives the error, so that the block behind it is missed.
-                Err(_) if is_link(&self.file(&key)) => {
-                    let link = fs::symlink_metadata(self.file(&key)).map_err(failed)?;
+                // Reading it gives the error, so that the block is missed.
+                Ok(metadata) if prefix.is_empty() && is_block_name(&key) => found.push(object(key, &metadata)),
+                // Likewise a link that leads nowhere.
+                Err(_) if is_link(&path) => {
+                    let link = fs::symlink_metadata(&path).map_err(failed)?;
                     found.push(object(key, &link));
                 }
                 // Deleted since the listing, or neither a file nor a folder.
@@ -58,18 +67,31 @@ impl Local {
         Ok(())
     }
 
-    /// Returns the error of reading an object. That of a link which leads nowhere will not pass, and the object was not
-    /// deleted either: it costs this object, not the listing.
+    /// Returns the error of reading an object. It costs this object, not the listing: the file exists.
     fn cannot_read(&self, key: &str, source: io::Error) -> StoreError {
         let (file, object) = (self.file(key), self.name(key));
-        if is_link(&file) && fs::metadata(&file).is_err() {
-            return StoreError::BrokenLink { object, source };
+        match source.kind() {
+            _ if is_link(&file) && fs::metadata(&file).is_err() => StoreError::BrokenLink { object, source },
+            io::ErrorKind::NotFound if key.contains(NO_TEXT) => {
+                let source = io::Error::new(io::ErrorKind::InvalidFilename, "the name is not UTF-8: rename the file");
+                StoreError::Unreadable { object, source }
+            }
+            io::ErrorKind::NotFound => StoreError::Missing { object },
+            _ => StoreError::Unreadable { object, source },
         }
-        StoreError::io(object, "read", source)
+    }
+
+    /// Opens a file for reading. Opening a pipe would wait for a writer.
+    fn open(&self, key: &str) -> io::Result<File> {
+        let path = self.file(key);
+        if !fs::metadata(&path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        File::open(path)
     }
 
     fn read_some(&self, read: &RangedRead) -> io::Result<Vec<Bytes>> {
-        let mut file = File::open(self.file(&read.key))?;
+        let mut file = self.open(&read.key)?;
         let mut found = Vec::with_capacity(read.ranges.len());
         for range in &read.ranges {
             let mut bytes = vec![0; usize::try_from(range.end - range.start).map_err(io::Error::other)?];
@@ -89,7 +111,7 @@ impl Local {
     ) -> Result<Created, StoreError> {
         let path = self.file(key);
         if let Some(folder) = path.parent() {
-            make_folder(&Disk, folder).map_err(|error| StoreError::Io {
+            make_folder(&*self.system, folder).map_err(|error| StoreError::Io {
                 object: folder.display().to_string(),
                 operation: "make the folder",
                 source: io::Error::other(error),
@@ -110,7 +132,7 @@ impl Local {
             true => Ok(()),
             false => Err(io::Error::other("the file does not have the bytes that were written")),
         };
-        match publish(&Disk, &path, existing, write, check) {
+        match publish(&*self.system, &path, existing, write, check) {
             Ok(_) => Ok(Created::New),
             Err(PublishError::Exists { .. }) => {
                 let mut file = File::open(&path).map_err(|source| StoreError::io(self.name(key), "read", source))?;
@@ -125,11 +147,12 @@ impl Local {
 
     /// Makes an existing file durable: its writer may have died before that.
     fn sync(&self, path: &Path) -> io::Result<()> {
-        let file = Disk.open(path)?;
+        let file = self.system.open(path)?;
+        // Other systems sync only files that are open for writing.
         if cfg!(unix) {
-            Disk.sync_file(&file)?;
+            self.system.sync_file(&file)?;
         }
-        path.parent().map_or(Ok(()), |folder| Disk.sync_folder(folder))
+        path.parent().map_or(Ok(()), |folder| self.system.sync_folder(folder))
     }
 }
 
@@ -202,7 +225,7 @@ impl Storage for Local {
 
     fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
         let failed = |source| self.cannot_read(key, source);
-        let mut file = File::open(self.file(key)).map_err(failed)?;
+        let mut file = self.open(key).map_err(failed)?;
         check_read_len(file.metadata().map_err(failed)?.len(), || self.name(key))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
@@ -220,7 +243,7 @@ impl Storage for Local {
 
     fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), StoreError> {
         let failed = |source| self.cannot_read(key, source);
-        let mut file = File::open(self.file(key)).map_err(failed)?;
+        let mut file = self.open(key).map_err(failed)?;
         let copied = io::copy(&mut file, out).map_err(failed)?;
         if copied == byte_len {
             return Ok(());
@@ -231,6 +254,10 @@ impl Storage for Local {
 
     fn path(&self, key: &str) -> Option<PathBuf> {
         Some(self.file(key))
+    }
+
+    fn system(&self) -> Option<&dyn FileSystem> {
+        Some(&*self.system)
     }
 
     fn create(&self, key: &str, file: &Path) -> Result<Created, StoreError> {
@@ -254,20 +281,19 @@ impl Storage for Local {
     }
 
     fn delete(&self, keys: &[String], done: &mut dyn FnMut(&str)) -> Result<(), StoreError> {
-        for key in keys {
-            let path = self.file(key);
-            let failed = |source| StoreError::io(self.name(key), "delete", source);
-            match Disk.unlink(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                unlinked => unlinked.map_err(failed)?,
-            }
-            if let Some(folder) = path.parent() {
-                Disk.sync_folder(folder).map_err(failed)?;
-            }
-            done(key);
+        let paths: Vec<PathBuf> = keys.iter().map(|key| self.file(key)).collect();
+        if paths.is_empty() {
+            // A process that deleted objects before may have died before that was durable.
+            let failed = |source| StoreError::io(self.name(""), "sync the folder", source);
+            return self.system.sync_folder(&self.folder).map_err(failed);
         }
-        self.remove_empty_folders(keys);
-        Ok(())
+        let (removed, result) = match remove_files(&*self.system, &paths) {
+            Ok(removed) => (removed.removed, Ok(())),
+            Err(error) => (error.removed.clone(), Err(error.into())),
+        };
+        let mut removed = removed.iter().peekable();
+        keys.iter().zip(&paths).filter(|(_, path)| removed.next_if_eq(path).is_some()).for_each(|(key, _)| done(key));
+        result.map(|()| self.remove_empty_folders(keys))
     }
 }
 

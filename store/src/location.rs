@@ -4,13 +4,16 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chronoxide_publish::{Disk, FileSystem};
+
 use crate::StoreError;
 use crate::local::Local;
+#[cfg(feature = "remote")]
 use crate::remote::Remote;
 use crate::storage::Storage;
 
 /// Schemes of object stores.
-pub(crate) const REMOTE_SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
+const REMOTE_SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
 /// Scheme of files of this machine.
 const FILE_SCHEME: &str = "file";
 
@@ -51,13 +54,9 @@ impl Location {
     /// # Errors
     /// As [`Location::open`].
     pub fn open_with(text: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
-        if Remote::is_url(text) {
-            let remote = Remote::open(text, settings)?;
-            let text = remote.url().into();
-            return Ok(Self { storage: Arc::new(remote), text, is_remote: true });
-        }
         let path = match text.split_once("://") {
             None => PathBuf::from(text),
+            Some((scheme, _)) if REMOTE_SCHEMES.contains(&scheme) => return Self::open_remote(text, settings),
             Some((FILE_SCHEME, path)) if path.starts_with('/') => PathBuf::from(path),
             Some((FILE_SCHEME, _)) => {
                 let reason =
@@ -69,8 +68,34 @@ impl Location {
                 return Err(StoreError::Location { location: text.to_owned(), reason });
             }
         };
+        Ok(Self::folder(path))
+    }
+
+    /// Returns the location of a folder of this machine.
+    #[must_use]
+    pub fn folder(path: impl Into<PathBuf>) -> Self {
+        Self::folder_on(path, Arc::new(Disk))
+    }
+
+    /// Like [`Location::folder`], with another file system for all calls that change files.
+    #[must_use]
+    pub fn folder_on(path: impl Into<PathBuf>, system: Arc<dyn FileSystem>) -> Self {
+        let path = path.into();
         let text = path.display().to_string().into();
-        Ok(Self { storage: Arc::new(Local::new(path)), text, is_remote: false })
+        Self { storage: Arc::new(Local::new(path, system)), text, is_remote: false }
+    }
+
+    #[cfg(feature = "remote")]
+    fn open_remote(text: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
+        let remote = Remote::open(text, settings)?;
+        let text = remote.url().into();
+        Ok(Self { storage: Arc::new(remote), text, is_remote: true })
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn open_remote(text: &str, _: &[(String, String)]) -> Result<Self, StoreError> {
+        let reason = "object stores need the feature `remote` of chronoxide-store".to_owned();
+        Err(StoreError::Location { location: text.to_owned(), reason })
     }
 
     /// Opens the location of one object, and returns its key.
@@ -131,10 +156,16 @@ impl Location {
 }
 
 /// Decodes the percent-encoded characters of the key of a URL.
+#[cfg(feature = "remote")]
 fn unescape(url: &str, key: &str) -> Result<String, StoreError> {
     let refused =
         |error: object_store::path::Error| StoreError::Location { location: url.to_owned(), reason: error.to_string() };
     Ok(object_store::path::Path::from_url_path(key).map_err(refused)?.into())
+}
+
+#[cfg(not(feature = "remote"))]
+fn unescape(_: &str, key: &str) -> Result<String, StoreError> {
+    Ok(key.to_owned())
 }
 
 impl Deref for Location {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use chronoxide_publish::FileSystem;
 
 use crate::StoreError;
 
@@ -93,8 +94,11 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Errors of reading, and of `out`. An object with another length than `byte_len` has changed.
     fn download(&self, key: &str, byte_len: u64, out: &mut dyn std::io::Write) -> Result<(), StoreError>;
 
-    /// Returns the path of an object that is a file of this machine.
+    /// Returns the path of an object that is a file of this machine. The empty key is the folder of the location.
     fn path(&self, key: &str) -> Option<PathBuf>;
+
+    /// Returns the file system of a folder of this machine, for callers that publish files in it without a copy.
+    fn system(&self) -> Option<&dyn FileSystem>;
 
     /// Creates an object with the bytes of a file. It appears whole or not at all, and is read again and compared.
     ///
@@ -121,7 +125,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StoreError::Missing`] if `from` does not exist, and errors of copying.
     fn copy(&self, from: &str, to: &str) -> Result<(), StoreError>;
 
-    /// Deletes objects, in order. Those that do not exist are skipped. Calls `done` with each deleted key.
+    /// Deletes objects, in order. Those that do not exist are skipped. Calls `done` with each deleted key. Without keys,
+    /// makes earlier deletions durable.
     ///
     /// # Errors
     /// The first deletion that failed. Later ones are not tried.

@@ -35,7 +35,7 @@ pub(crate) type Fetched = (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, OpenError)>, b
 pub(crate) fn fetch_all(url: &str) -> Result<Fetched, OpenError> {
     let fetch = || {
         let location = Location::open(url)?;
-        let (listing, paths) = show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)?).fetch_live(&location)?;
+        let (listing, paths) = show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)).fetch_live(&location)?;
         let names = listing.live.iter().map(|block| PathBuf::from(location.name(&block.object.key)));
         let files = names.zip(paths).collect();
         let unreadable = listing.unreadable.into_iter().map(|(key, error)| {

@@ -26,7 +26,6 @@ mod outputs;
 mod proof;
 
 pub use deletion::Kept;
-#[cfg(feature = "plan")]
 pub(crate) use deletion::{Examined, examine};
 pub use error::{JobError, Refused};
 pub use folder::{InputsDeleted, JobDone, JobFolder, Merged, verify_block};

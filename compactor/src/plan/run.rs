@@ -235,7 +235,7 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredB
     let bytes = draft.byte_len();
     // The location itself, if it is a folder: the file need not be copied then.
     let own = place.location.path(&key);
-    let scratch = place.cache.scratch("output");
+    let scratch = place.cache.scratch("output")?;
     let path = own.as_deref().unwrap_or(&scratch);
     let failed = |source: Box<dyn std::error::Error + Send + Sync>| PlanError::Write {
         path: path.display().to_string(),

@@ -1,11 +1,12 @@
 //! Damaged scratch files. A block made from one would have valid checksums, so the damage must be found when rows are
 //! read back.
 
-use std::cell::Cell;
 use std::error::Error;
 use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FileSystem};
@@ -15,21 +16,22 @@ use chronoxide_testkit::sweep;
 use super::scene::wide_as;
 
 /// A disk that flips a bit of one of the writes to the first file that is created.
+#[derive(Clone, Debug)]
 struct Flipping {
     write: usize,
     bit: usize,
-    files: Cell<usize>,
-    writes: Cell<usize>,
+    files: Arc<AtomicUsize>,
+    writes: Arc<AtomicUsize>,
 }
 
 impl FileSystem for Flipping {
     fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
-        self.files.set(self.files.get() + 1);
+        self.files.fetch_add(1, Ordering::Relaxed);
         Disk.create_temporary(folder)
     }
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
-        let number = self.writes.replace(self.writes.get() + 1);
-        if self.files.get() != 1 || number != self.write {
+        let number = self.writes.fetch_add(1, Ordering::Relaxed);
+        if self.files.load(Ordering::Relaxed) != 1 || number != self.write {
             return Disk.write(file, bytes);
         }
         let mut flipped = bytes.to_vec();
@@ -74,7 +76,7 @@ fn damaged_scratch_data_is_never_published() {
         for number in 0..sweep::cases(3, 24) {
             let folder = scene.folder();
             let bit = random.below(usize::MAX);
-            let system = Flipping { write: number % 2, bit, files: Cell::default(), writes: Cell::default() };
+            let system = Flipping { write: number % 2, bit, files: Arc::default(), writes: Arc::default() };
             let done = scene.run(&system, folder.path());
             let case = || format!("{layout:?}, write {}, bit {bit}: {done:?}", number % 2);
             // Outputs without these rows may be there, and are whole.

@@ -100,19 +100,25 @@ pub fn content_of(target: &Path) -> Option<Vec<u8>> {
 }
 
 /// Behavior of [`FileSystem::write`].
-pub type WriteCall = dyn Fn(&File, &[u8]) -> io::Result<usize>;
+pub type WriteCall = dyn Fn(&File, &[u8]) -> io::Result<usize> + Send + Sync;
 
 /// A disk with something of a test's own in two of its calls.
 pub struct Rigged {
     /// Instead of writing.
     pub write: Box<WriteCall>,
     /// After a file was created.
-    pub created: Box<dyn Fn(&Path)>,
+    pub created: Box<dyn Fn(&Path) + Send + Sync>,
 }
 
 impl Default for Rigged {
     fn default() -> Self {
         Rigged { write: Box::new(|file, bytes| Disk.write(file, bytes)), created: Box::new(|_| {}) }
+    }
+}
+
+impl std::fmt::Debug for Rigged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rigged").finish_non_exhaustive()
     }
 }
 

@@ -21,6 +21,7 @@ use std::io::Write;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
+use chronoxide_publish::FileSystem;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
@@ -28,7 +29,6 @@ use object_store::{ObjectMeta, ObjectStore};
 use self::retry::Patience;
 use self::write::Source;
 use crate::StoreError;
-use crate::location::REMOTE_SCHEMES;
 use crate::storage::{Created, Object, RangedRead, ReadSink, Storage};
 
 /// Bytes per request of a download or an upload of a large object.
@@ -77,11 +77,6 @@ impl Remote {
 
     pub(crate) fn url(&self) -> &str {
         &self.url
-    }
-
-    /// Returns true for texts such as `s3://bucket`.
-    pub(crate) fn is_url(text: &str) -> bool {
-        text.split_once("://").is_some_and(|(scheme, _)| REMOTE_SCHEMES.contains(&scheme))
     }
 
     fn path(&self, key: &str) -> Path {
@@ -150,6 +145,10 @@ impl Storage for Remote {
     }
 
     fn path(&self, _: &str) -> Option<PathBuf> {
+        None
+    }
+
+    fn system(&self) -> Option<&dyn FileSystem> {
         None
     }
 

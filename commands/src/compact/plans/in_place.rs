@@ -22,7 +22,7 @@ fn finish_stopped(arguments: &Arguments, location: &Location, watch: &Watch<'_>)
         return Ok(Exit::Ok);
     }
     let _lock = source::lock(location)?;
-    let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
+    let cache = Cache::from_environment(DEFAULT_CACHE_LEN);
     let limit = arguments.options().memory_limit.unwrap_or(usize::MAX);
     let mut exit = Exit::Ok;
     for committed in finish_commits(&watch.workplace(location, &cache, limit)).map_err(Error::from)? {
@@ -81,7 +81,7 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
     let _lock = source::lock(&location)?;
     source::recover_all(&location)?;
     revive(&plan, &location).map_err(Error::from)?;
-    let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
+    let cache = Cache::from_environment(DEFAULT_CACHE_LEN);
     let jobs: Vec<_> = plan.jobs.iter().collect();
     let runner = Runner {
         plan: &plan,

@@ -123,7 +123,7 @@ impl CacheArguments {
     pub(super) fn open(&self) -> Result<Cache, Error> {
         Ok(match &self.cache {
             Some(folder) => Cache::open(folder, self.cache_size as u64)?,
-            None => Cache::from_environment(self.cache_size as u64)?,
+            None => Cache::from_environment(self.cache_size as u64),
         })
     }
 }
