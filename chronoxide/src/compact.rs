@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::verify_block;
-use chronoxide_compactor::{CompactError, Compaction, CompactionError};
+use chronoxide_compactor::{CompactError, Compaction, CompactionError, verify_block};
 use chronoxide_labels::Layout;
 use chronoxide_publish::Existing;
 use chronoxide_reader::{Block, BlockId};
@@ -150,7 +149,7 @@ pub fn compact<P: AsRef<Path>>(
 }
 
 /// Returns the error of a merge, with the path of the input that it is about.
-fn failure<E: std::error::Error + Send + Sync + 'static>(error: CompactionError<E>, inputs: &[Block]) -> Error {
+fn failure(error: CompactionError, inputs: &[Block]) -> Error {
     let error = match error {
         CompactionError::Compact(error) => error,
         CompactionError::Publish(error) => return error.into(),

@@ -14,7 +14,7 @@
 //! | `failure` | [`Failure`], an error with its exit code |
 //! | `layout` | [`Layout`], the argument `--layout` |
 //! | `target` | [`url`] of a path; [`existing`], [`is_folder`] and others, checks of output paths |
-//! | `upload` | [`Upload`], outputs that go to an object store |
+//! | `upload` | [`Upload`] and [`remote_target`], outputs that go to an object store |
 //! | `command` | [`run`], arguments to exit code |
 //! | `mistake` | mistakes in arguments, and what was probably meant; [`mistyped_subcommand`] |
 //! | `pages` | completions and man pages |
@@ -97,4 +97,4 @@ pub use target::{
     existing, is_folder, is_folder_or_location, location_url, url, warn_of_block_extension, warn_of_extension,
 };
 pub use thread::can_start_thread;
-pub use upload::Upload;
+pub use upload::{Upload, remote_target};

@@ -18,6 +18,29 @@ pub struct Upload {
     folder: UploadFolder,
 }
 
+/// Returns the location of an output that is a URL, and the key of the output if it is a block: its URL ends in `.cx`.
+///
+/// # Errors
+/// `force` is true, the object exists or its name begins with a dot, or the store cannot be asked.
+pub fn remote_target(output: &Path, force: bool) -> Result<Option<(Location, Option<String>)>, Failure> {
+    let Some(url) = url(output) else { return Ok(None) };
+    if force {
+        return Err(Failure::new(Exit::Usage, "--force needs a path as output: objects of URLs are never replaced"));
+    }
+    if location_url(output).is_some() {
+        return Ok(Some((Location::open(url)?, None)));
+    }
+    let (location, key) = Location::open_object(url)?;
+    if !is_block_name(&key) {
+        return Err(Failure::new(Exit::Usage, format!("{url}: no reader lists names that begin with a dot")));
+    }
+    if location.find(&key)?.is_some() {
+        let reason = "already exists and is never replaced: choose another name";
+        return Err(Failure::new(Exit::Io, format!("{url}: {reason}")));
+    }
+    Ok(Some((location, Some(key))))
+}
+
 impl Upload {
     /// Begins an upload if the output is a URL: of a block if it ends in `.cx`, else of a location.
     ///
@@ -25,28 +48,7 @@ impl Upload {
     /// `force` is true, the object exists or its name begins with a dot, the store cannot be asked, or there is no
     /// folder for the blocks.
     pub fn begin(output: &Path, force: bool) -> Result<Option<Self>, Failure> {
-        let Some(url) = url(output) else { return Ok(None) };
-        if force {
-            return Err(Failure::new(
-                Exit::Usage,
-                "--force needs a path as output: objects of URLs are never replaced",
-            ));
-        }
-        let (location, key) = if location_url(output).is_some() {
-            (Location::open(url)?, None)
-        } else {
-            let (location, key) = Location::open_object(url)?;
-            if !is_block_name(&key) {
-                return Err(Failure::new(Exit::Usage, format!("{url}: no reader lists names that begin with a dot")));
-            }
-            if location.find(&key)?.is_some() {
-                return Err(Failure::new(
-                    Exit::Io,
-                    format!("{url}: already exists and is never replaced: choose another name"),
-                ));
-            }
-            (location, Some(key))
-        };
+        let Some((location, key)) = remote_target(output, force)? else { return Ok(None) };
         let folder = Cache::from_environment(DEFAULT_CACHE_LEN).upload_folder()?;
         Ok(Some(Self { location, key, folder }))
     }

@@ -8,11 +8,10 @@ use std::path::Path;
 use chronoxide_format::remap::{RemapError, RemapView};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, Output, PublishError, Published, Spool, publish};
-use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
 use crate::compact::{Request, check_memory, run};
-use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
+use crate::engine::{Check, CompactionError, Refused};
 use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer, Summary};
 
 /// Default number of bytes of merged rows in memory. More rows go to a temporary file.
@@ -26,8 +25,7 @@ pub const PLANNED_SERIES: u32 = 1 << 22;
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
-/// use chronoxide_compactor::job::verify_block;
-/// use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase};
+/// use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase, verify_block};
 /// use chronoxide_publish::Existing;
 /// use chronoxide_reader::{Block, Checks};
 ///
@@ -108,25 +106,6 @@ impl fmt::Debug for Compaction<'_> {
     }
 }
 
-/// Error of a compaction. `E` is the error of the verifier.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompactionError<E> {
-    /// The blocks could not be merged. Nothing was published, unless an output could not be written: then earlier
-    /// outputs were.
-    #[error(transparent)]
-    Compact(#[from] CompactError),
-    /// The output could not be published.
-    #[error(transparent)]
-    Publish(#[from] PublishError<Refused<E>>),
-    /// A remap could not be published. The outputs are published.
-    #[error(transparent)]
-    Remap(#[from] PublishError<RemapRefused>),
-    /// One of several outputs could not be published, or an input could not be deleted.
-    #[error(transparent)]
-    Job(#[from] JobError<E>),
-}
-
 impl Compaction<'_> {
     /// Checks the estimate of memory for writing outputs against the limit of the options, as every merge does before
     /// it begins. Costs a look at the catalogues. The arenas of archives need not be decoded:
@@ -199,41 +178,23 @@ impl Compaction<'_> {
         run(self.request(), spool, None::<Publish>, None)
     }
 
-    /// Publishes all outputs in a folder, each named after its id, then deletes the inputs `delete`, if given; see
-    /// [`JobFolder::publish`]. A single shard of several is published in the same way, and nothing is deleted.
-    ///
-    /// # Errors
-    /// See [`CompactionError`].
-    pub fn merge_to_folder<E>(
-        &self,
-        folder: &JobFolder<'_, E>,
-        delete: Option<&[BlockId]>,
-    ) -> Result<(Summary, JobDone), CompactionError<E>> {
-        let mut job = match self.options.shards.as_ref().and_then(|shards| shards.only) {
-            Some(shard) => folder.begin_with_only(shard.number()),
-            None => folder.begin(),
-        };
-        let summary = self.run(folder.lock.folder(), |_, draft| Ok(job.publish(planned(draft))?))?;
-        Ok((summary, job.finish(delete)?))
-    }
-
     /// Publishes the only output under this name, after it was read again and `verify` accepted it.
     ///
     /// # Errors
     /// See [`CompactionError`]. Options that ask for several outputs are refused.
-    pub fn merge_to_file<E>(
+    pub fn merge_to_file(
         &self,
         target: &Path,
         existing: Existing,
-        verify: &dyn Fn(&Path) -> Result<Lineage, E>,
-    ) -> Result<(Summary, Published), CompactionError<E>> {
+        verify: &Check<'_>,
+    ) -> Result<(Summary, Published), CompactionError> {
         self.check_one_output()?;
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let mut published = None;
-        let summary = self.run(parent.unwrap_or(Path::new(".")), |_, draft| {
+        let summary = self.publish_in(parent.unwrap_or(Path::new(".")), |_, draft| {
             let written = Cell::new(BlockId::default());
             let write = |mut out: &mut dyn Output| draft.write_to(&mut out).map(|id| written.set(id));
-            let check = |candidate: &Candidate<'_>| match verify(candidate.path()).map_err(Refused::Verify)?.id {
+            let check = |candidate: &Candidate<'_>| match verify(candidate.path())?.id {
                 found if found == written.get() => Ok(()),
                 found => Err(Refused::OtherBlock { expected: written.get(), found }),
             };
@@ -259,11 +220,16 @@ impl Compaction<'_> {
         Ok(())
     }
 
-    fn run<E>(
+    /// Merges the inputs, with scratch data in a folder, and hands each output to `publish`. Then publishes the remaps,
+    /// if their folder is given.
+    ///
+    /// # Errors
+    /// See [`CompactionError`].
+    pub fn publish_in(
         &self,
         scratch_folder: &Path,
-        publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, CompactionError<E>>,
-    ) -> Result<Summary, CompactionError<E>> {
+        publish: impl FnMut(u32, Draft<'_>) -> Result<BlockId, CompactionError>,
+    ) -> Result<Summary, CompactionError> {
         let mut spool = Spool::new(self.system, scratch_folder, self.scratch_memory);
         let summary = match self.remaps {
             None => self.merge_to_drafts(&mut spool, publish),
@@ -306,9 +272,4 @@ pub enum RemapRefused {
     /// The remap has different bytes than were written.
     #[error("written bytes differ when read back")]
     Other,
-}
-
-fn planned(draft: Draft<'_>) -> Planned<'_> {
-    let byte_len = Some(draft.byte_len());
-    Planned { byte_len, write: Box::new(move |mut out| draft.write_to(&mut out)) }
 }

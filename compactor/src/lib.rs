@@ -26,8 +26,8 @@
 //! | `verification` | verifies blocks on all threads |
 //! | `memory` | estimates memory |
 //! | `progress` | progress and cancellation |
+//! | [`engine`] | publishes outputs in a location, and deletes inputs |
 //! | [`plan`] | jobs for many machines, over a folder or an object store |
-//! | [`job`] | publishes several outputs, and deletes inputs |
 //! | `error` | errors |
 //!
 //! ```
@@ -48,9 +48,9 @@ mod batches;
 mod columns;
 mod compact;
 mod compaction;
+pub mod engine;
 mod error;
 mod external;
-pub mod job;
 mod memory;
 mod merge;
 mod meta;
@@ -67,11 +67,12 @@ mod verification;
 
 pub use chronoxide_reader::REMAP_EXTENSION;
 pub use compact::{Compacted, Summary};
-pub use compaction::{Compaction, CompactionError, PLANNED_SERIES, RemapRefused, SCRATCH_MEMORY};
+pub use compaction::{Compaction, PLANNED_SERIES, RemapRefused, SCRATCH_MEMORY};
+pub use engine::CompactionError;
 pub use error::CompactError;
 pub use memory::LEAST_MEMORY;
 pub use options::{AnnotationPolicy, CompactOptions, KeptColumns, Origin, Shards};
 pub use output::Draft;
 pub use progress::{NoObserver, Observer, Phase, Timings};
 pub use rewrite::Rewrite;
-pub use verification::verify;
+pub use verification::{verify, verify_block, verify_file};

@@ -52,6 +52,11 @@ pub trait Observer: Sync {
     /// Reports that `done` of `total` units of a phase are complete; the unit depends on the phase. Return false to
     /// cancel the compaction: no further output is published then.
     fn progress(&self, phase: Phase, done: u64, total: u64) -> bool;
+
+    /// Reports that an output of this length is uploaded now.
+    fn uploading(&self, byte_len: u64) {
+        let _ = byte_len;
+    }
 }
 
 /// An observer that ignores progress and never cancels.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::slice;
 use std::sync::Mutex;
 
-use chronoxide_compactor::job::{Proof, Unproven};
+use chronoxide_compactor::engine::{Proof, Unproven};
 use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Draft, NoObserver, Rewrite};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::{BlockMeta, BuildError};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use chronoxide_compactor::job::{Proof, Unproven};
+use chronoxide_compactor::engine::{Proof, Unproven};
 use chronoxide_compactor::{CompactError, CompactOptions, Compaction, KeptColumns, NoObserver, SCRATCH_MEMORY, Shards};
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::identity::BlockId;

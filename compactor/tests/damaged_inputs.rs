@@ -6,7 +6,6 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use chronoxide_compactor::job::{JobDone, JobFolder, verify_block};
 use chronoxide_compactor::{
     CompactError, CompactOptions, Compaction, CompactionError, NoObserver, PLANNED_SERIES, SCRATCH_MEMORY, Shards,
 };
@@ -16,7 +15,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::expected;
 use chronoxide_planner::Layout;
-use chronoxide_publish::{Disk, FolderLock};
+use chronoxide_publish::Disk;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
 use chronoxide_testkit::broken::{Broken, broken};
 use chronoxide_testkit::corpus::read_corpus;
@@ -29,7 +28,7 @@ use chronoxide_testkit::random::{Random, random_plan, random_series};
 use chronoxide_testkit::sweep;
 use rayon::prelude::*;
 
-use crate::support::{content, random_options};
+use crate::support::{Done, Here, content, random_options};
 
 /// A damaged block, and what was done to it.
 struct Case {
@@ -206,12 +205,11 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 
-fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<JobDone, CompactionError<OpenError>> {
-    let lock = FolderLock::try_lock(folder).unwrap();
+fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<Done, CompactionError> {
+    let here = Here::new(&Disk, folder);
+    let _lock = here.place().lock().unwrap();
     let views: Vec<BlockView<'_>> = inputs.iter().map(|block| *block.view()).collect();
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
-    let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
-    let job = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &survey };
     let compaction = Compaction {
         system: &Disk,
         inputs: &views,
@@ -221,7 +219,7 @@ fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<
         planned_series: PLANNED_SERIES,
         observer: &NoObserver,
     };
-    compaction.merge_to_folder(&job, Some(&ids)).map(|(_, done)| done)
+    here.merge(&compaction, Some(&ids)).map(|(_, done)| done)
 }
 
 fn try_case(number: usize, case: &Case, companions: &[Vec<u8>]) -> Outcome {

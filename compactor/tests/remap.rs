@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, Phase, Rewrite, Shards};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
@@ -14,14 +13,13 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::{Merged, expected_here, merge_in_memory};
 use chronoxide_planner::Layout;
-use chronoxide_publish::{Disk, FolderLock, Spool};
-use chronoxide_reader::lineage::Lineage;
-use chronoxide_reader::{Block, Checks, Folder, OpenError, Remap};
+use chronoxide_publish::{Disk, Spool};
+use chronoxide_reader::{Checks, Remap};
 use chronoxide_testkit::plan::{Labelset, build};
 use chronoxide_testkit::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
 
-use crate::support::{pods, random_options, series};
+use crate::support::{Here, pods, random_options, series};
 
 fn merge(blocks: &[Vec<u8>], options: &CompactOptions) -> Merged {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
@@ -173,18 +171,13 @@ fn inputs_are_there_until_their_remaps_are() {
     }
     let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(input).unwrap()).collect();
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
-    let lock = FolderLock::try_lock(&blocks).unwrap();
-    let verify = |path: &Path| -> Result<Lineage, OpenError> {
-        let block = Block::read(path, Checks::Eager)?;
-        Ok(Lineage::from_view(&block.view()).unwrap())
-    };
-    let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
-    let job = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &survey };
+    let here = Here::new(&Disk, &blocks);
+    let _lock = here.place().lock().unwrap();
     let run = |observer: &dyn Observer| {
         let options = CompactOptions::default();
         let remaps = Some(&*remaps);
         let compaction = Compaction { scratch_memory: 0, remaps, observer, ..Compaction::new(&views, &options) };
-        compaction.merge_to_folder(&job, Some(&ids))
+        here.merge(&compaction, Some(&ids))
     };
     let count = |folder: &Path, extension: &str| {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

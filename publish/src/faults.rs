@@ -125,16 +125,19 @@ impl Faults {
     }
 
     /// Returns the calls so far, including those without effect.
+    #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         self.lock().calls.clone()
     }
 
     /// Returns the bytes written so far, including those that overwrote others.
+    #[must_use]
     pub fn written(&self) -> u64 {
         self.lock().written
     }
 
     /// Returns true if the call with the fault was reached.
+    #[must_use]
     pub fn struck(&self) -> bool {
         self.fault.is_some_and(|fault| fault.at < self.lock().calls.len())
     }

@@ -73,7 +73,10 @@ impl Cache {
     }
 
     /// Makes the folder, unless it was made before.
-    fn make(&self) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub fn make(&self) -> Result<(), StoreError> {
         if self.is_ready.get().is_some() {
             return Ok(());
         }
@@ -422,9 +425,11 @@ impl Listed {
 
 /// Checks that a file of this machine is the wanted block, as far as its header says.
 fn check_local(location: &Location, wanted: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
-    match has_header(path, wanted) {
-        Ok(true) if is_there(path, wanted.byte_len) => Ok(()),
-        Ok(_) => Err(changed(location, wanted)),
+    let is_wanted =
+        || -> io::Result<bool> { Ok(fs::metadata(path)?.len() == wanted.byte_len && has_header(path, wanted)?) };
+    match is_wanted() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(changed(location, wanted)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(changed(location, wanted)),
         Err(source) => Err(StoreError::io(location.name(wanted.key), "read", source)),
     }
@@ -471,12 +476,12 @@ enum Unfit {
     Other,
 }
 
-/// Returns the error of a file that was refused.
 /// Returns true if an object is a damaged block.
 fn is_damage(error: &StoreError) -> bool {
     matches!(error, StoreError::Block { .. })
 }
 
+/// Returns the error of a file that was refused.
 fn refused(location: &Location, wanted: &Wanted<'_>, unfit: Unfit) -> StoreError {
     let object = location.name(wanted.key);
     match unfit {

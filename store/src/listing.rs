@@ -15,8 +15,11 @@ use crate::{Location, StoreError};
 /// Extension of blocks, with its dot.
 pub const BLOCK_SUFFIX: &str = ".cx";
 
-/// Number of times that a location is listed before it counts as changing.
-const MAX_LISTINGS: usize = 5;
+/// Number of times that a location is listed before it counts as changing. Between two compactions, a listing succeeds.
+const MAX_LISTINGS: usize = 100;
+
+/// Number of times that a location is listed until it has an expected block.
+const MAX_LOOKS: usize = 5;
 
 /// A block of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +74,14 @@ impl Listing {
         Self::read_with(location, &Manifest::default(), &mut |_, _| {})
     }
 
+    /// Lists a location again: reads only blocks that this listing does not have.
+    ///
+    /// # Errors
+    /// As [`Listing::read`].
+    pub fn again(&self, location: &Location) -> Result<Self, StoreError> {
+        Self::read_with(location, &Manifest::from_listing(self), &mut |_, _| {})
+    }
+
     /// Lists a location with a manifest that was read before. Calls `progress` with the number of blocks read so far,
     /// and the number to read.
     ///
@@ -86,10 +97,15 @@ impl Listing {
         // A block that was deleted after the listing was replaced by others, which the listing may lack.
         for _ in 0..MAX_LISTINGS {
             let missing = read_facts(location, &objects, manifest, &mut known, progress)?;
-            if !missing {
+            if !missing && location.is_remote() {
                 return Self::from_facts(location, objects, known, manifest);
             }
-            objects = blocks(location)?;
+            let again = blocks(location)?;
+            // Names of a folder are not read at once: they may lack both a deleted block and those that replaced it.
+            if !missing && again == objects {
+                return Self::from_facts(location, objects, known, manifest);
+            }
+            objects = again;
         }
         Err(StoreError::Changing { location: location.text().to_owned() })
     }
@@ -104,7 +120,7 @@ impl Listing {
         keys: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Result<Self, StoreError> {
         let mut listing = Self::read_blocks(location)?;
-        for number in 1..MAX_LISTINGS {
+        for number in 1..MAX_LOOKS {
             let found: BTreeSet<&str> = listing.all().iter().map(|block| block.object.key.as_str()).collect();
             if keys.clone().into_iter().all(|key| found.contains(key)) {
                 break;

@@ -60,6 +60,9 @@ impl Local {
                     let link = fs::symlink_metadata(&path).map_err(failed)?;
                     found.push(object(key, &link));
                 }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(StoreError::io(path.display().to_string(), "find", error));
+                }
                 // Deleted since the listing, or neither a file nor a folder.
                 _ => {}
             }

@@ -125,8 +125,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StoreError::Missing`] if `from` does not exist, and errors of copying.
     fn copy(&self, from: &str, to: &str) -> Result<(), StoreError>;
 
-    /// Deletes objects, in order. Those that do not exist are skipped. Calls `done` with each deleted key. Without keys,
-    /// makes earlier deletions durable.
+    /// Deletes objects, in order. Those that do not exist are skipped. Calls `done` with each deleted key. Without
+    /// keys, makes earlier deletions durable.
     ///
     /// # Errors
     /// The first deletion that failed. Later ones are not tried.

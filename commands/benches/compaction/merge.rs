@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, PLANNED_SERIES, SCRATCH_MEMORY, Summary};
+use chronoxide_compactor::{
+    CompactOptions, Compaction, NoObserver, Observer, PLANNED_SERIES, SCRATCH_MEMORY, Summary, verify_file,
+};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_publish::{Disk, Existing};
-use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, OpenError};
 
 use crate::inputs::{Inputs, for_each_series};
@@ -30,20 +31,17 @@ pub fn watched(inputs: &Inputs, observer: &dyn Observer) -> (Summary, u64) {
         planned_series: PLANNED_SERIES,
         observer,
     };
-    let merged = compaction.merge_to_file(&folder.path().join("merged.cx"), Existing::Refuse, &verify);
+    let merged =
+        compaction.merge_to_file(&folder.path().join("merged.cx"), Existing::Refuse, &|path| verify_file(path, &map));
     let (summary, published) = merged.expect("sound blocks are merged");
     assert_eq!(summary.series_in, inputs.series_in);
     assert_eq!(summary.series_in, summary.series_out + summary.duplicates);
     (summary, published.byte_len)
 }
 
-fn verify(path: &Path) -> Result<Lineage, OpenError> {
-    let damaged = |source| OpenError::Block { path: path.to_owned(), source };
+fn map(path: &Path) -> Result<Block, OpenError> {
     // SAFETY: no other process knows the folder.
-    let block = unsafe { Block::map(path, Checks::Never) }?;
-    let view = block.view();
-    chronoxide_compactor::verify(&view).map_err(damaged)?;
-    Lineage::from_view(&view).map_err(damaged)
+    unsafe { Block::map(path, Checks::Never) }
 }
 
 /// Every series resolved, inserted into a store, and the store sealed.

@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use chronoxide_compactor::plan::MAX_SHARDS;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
@@ -11,7 +12,7 @@ use chronoxide_publish::{Disk, make_folder};
 use chronoxide_select::Selector;
 use clap::{CommandFactory, Parser, ValueEnum};
 
-use crate::argument::{external_label, instant, pair, positive, size};
+use crate::argument::{duration, external_label, instant, pair, positive, size};
 use crate::compact::failure::usage;
 use crate::compact::plans::Command;
 use crate::memory::default_limit;
@@ -20,8 +21,8 @@ use crate::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
 
 /// Merges blocks into fewer files, with each series once
 ///
-/// Given files, writes one block, or several into a folder. Given a folder, chooses blocks by time and size, and merges
-/// them in place.
+/// Given files, writes one block, or several into a folder. Given a folder or bucket, chooses blocks by time and size,
+/// and merges them in place.
 ///
 /// Inputs are verified while they are merged, and never changed. Outputs are read again and verified, and appear whole
 /// or not at all. Their bytes do not depend on the order of inputs or the number of threads.
@@ -65,6 +66,17 @@ pub(crate) struct Arguments {
     /// Delete inputs, the oldest first, once all outputs are published and verified
     #[arg(long)]
     pub(crate) delete_inputs: bool,
+
+    /// Time that readers of the inputs have to open the folder again: later runs delete them then
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = duration,
+        default_value = "0s",
+        requires = "delete_inputs",
+        help_heading = "Folders"
+    )]
+    pub(crate) grace: Duration,
 
     /// Show which blocks would be merged, and why, without merging
     #[arg(long, help_heading = "Folders")]
@@ -163,11 +175,11 @@ pub(crate) struct Arguments {
 
 const AFTER_HELP: &str = "\
 Selectors are PromQL selectors. They need named files, and see the labels of the inputs, before any is dropped or renamed. A folder is \
-locked while a job runs in it. A killed job can be run again. Blocks are merged only if they have equal external labels and the same label policy.
+locked while a job runs in it; a bucket is listed again before outputs are published. A killed job can be run again. Blocks are merged only if they have equal external labels and the same label policy.
 
 Exit codes: 0 done; 1 a file cannot be read or written, or another job is running in the folder; 2 invalid arguments, inputs that cannot be \
 merged, or a merge that could exceed --memory-limit; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
-unsupported version or feature; 5 inputs of an earlier run were kept without proof, or a block's claim about its inputs cannot be true; \
+unsupported version or feature; 5 inputs of an earlier run were kept without proof, a block's claim about its inputs cannot be true, or another process changed the inputs; \
 130 interrupted.
 
 Examples:
@@ -178,7 +190,7 @@ Examples:
   chronoxide-compact hours/*.cx -o shards/ --shard 2/4
   chronoxide-compact blocks/ --delete-inputs --remaps remaps/
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
-  chronoxide-compact s3://metrics/blocks/ --delete-inputs
+  chronoxide-compact s3://metrics/blocks/ --delete-inputs --grace 1h
   chronoxide-compact plan s3://metrics/blocks/ --job-memory 2GiB -o plan.json
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 

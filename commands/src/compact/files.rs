@@ -1,24 +1,96 @@
-//! Merges named files into a file, or into a folder.
+//! Merges named blocks into a file, a folder or a bucket.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::JobFolder;
-use chronoxide_compactor::{CompactOptions, Compaction};
+use chronoxide_compactor::CompactOptions;
+use chronoxide_compactor::engine::{Claims, Inputs, Publisher, Workplace, order_of_deletion};
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
-use chronoxide_reader::Block;
+use chronoxide_publish::{Disk, FolderLock, make_folder};
+use chronoxide_reader::{Block, BlockId};
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::compact::arguments::Arguments;
 use crate::compact::blocks;
-use crate::compact::claims::Claims;
-use crate::compact::deletion;
 use crate::compact::failure::{Error, usage};
 use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
-use crate::{Exit, Failure, Upload, existing, is_folder_or_location, location_url, tell, url, warn_of_block_extension};
+use crate::{
+    Exit, Failure, existing, fetch_url, is_folder, location_url, remote_target, tell, url, warn_of_block_extension,
+};
+
+/// Place of the outputs.
+enum Target {
+    /// A file of this machine.
+    File(PathBuf),
+    /// A location, and the key of the only output; without a key, outputs are named after their ids.
+    Location(Location, Option<[String; 1]>),
+}
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
+    let output = check(arguments)?;
+    let target = target(arguments, output)?;
+    let existing = match &target {
+        Target::File(file) => Some(existing(file, arguments.force)?),
+        Target::Location(..) => None,
+    };
+    arguments.make_remaps_folder()?;
+    let (location, keys) = match &target {
+        Target::File(file) => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            (Location::folder(folder.unwrap_or(Path::new("."))), None)
+        }
+        Target::Location(location, key) => (location.clone(), key.as_ref().map(<[String; 1]>::as_slice)),
+    };
+    let cache = Cache::from_environment(DEFAULT_CACHE_LEN);
+    let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
+    let memory_limit = options.memory_limit;
+    let place = &Workplace { location: &location, cache: &cache, map: &blocks::map, memory_limit, observer: bar };
+    let folder = location.path("").filter(|_| existing.is_none());
+    // Locked before the inputs are opened, so that no other job deletes them meanwhile.
+    let lock = || if existing.is_none() { place.lock().map_err(Error::from) } else { Ok(None) };
+    let mut locked = if folder.as_ref().is_some_and(|folder| folder.is_dir()) { lock()? } else { None };
+
+    let inputs = open(arguments)?;
+    let bytes_in = inputs.byte_len();
+    let survey = match location.path("") {
+        Some(folder) if folder.is_dir() => Some(Listing::read_blocks(&location)?),
+        _ => None,
+    };
+    let claims =
+        survey.map_or_else(|| Claims::none(place), |survey| Claims::new(place, survey, &options.external_labels));
+    let verify = |path: &Path| claims.verify(path);
+    let remaps = arguments.remaps.as_deref();
+    let (summary, outputs) = match (&target, existing) {
+        (Target::File(file), Some(existing)) => {
+            let merged = inputs.merge_to(&options, place, remaps, |merge| merge.merge_to_file(file, existing, &verify));
+            let (summary, published) = merged.map_err(Error::from)?;
+            (summary, vec![Written::file(published)])
+        }
+        _ => {
+            if let Some(folder) = folder.filter(|_| locked.is_none()) {
+                make_folder(&Disk, &folder).map_err(|error| Failure::new(Exit::Io, error))?;
+                locked = lock()?;
+            }
+            let only = options.shards.as_ref().and_then(|shards| Some(shards.only?.number()));
+            let mut publisher = Publisher::new(place, &verify).only(only);
+            if let Some(keys) = keys {
+                publisher = publisher.under(keys);
+            }
+            let summary = inputs.merge(&options, remaps, &mut publisher).map_err(Error::from)?;
+            let outputs = publisher.finish().map_err(Error::from)?;
+            (summary, outputs.iter().map(|output| Written::new(place, output)).collect())
+        }
+    };
+    let deleted = if arguments.delete_inputs { delete(&inputs, &outputs, locked.as_ref())? } else { Vec::new() };
+    let report = Report { inputs: inputs.len(), bytes_in, summary, outputs, deleted };
+    bar.pause(|| report.show(arguments))?;
+    Ok(Exit::Ok)
+}
+
+/// Refuses arguments that have no meaning for named blocks. Returns the output.
+fn check(arguments: &Arguments) -> Result<&Path, Failure> {
     let names_folder = |input: &&PathBuf| input.as_os_str().as_encoded_bytes().ends_with(b"/") && !input.exists();
     if let Some(location) = arguments.inputs.iter().find_map(|input| location_url(input)) {
         return Err(usage(format!(
@@ -34,6 +106,9 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
             folder.display()
         )));
     }
+    if !arguments.grace.is_zero() {
+        return Err(usage("--grace needs a folder or bucket: no later run would know the inputs"));
+    }
     if arguments.dry_run {
         return Err(usage("--dry-run needs a folder: named files are merged as given"));
     }
@@ -44,101 +119,88 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         }
         return Err(usage("missing --output: the block to write, or a folder for several"));
     };
-    if arguments.delete_inputs && arguments.inputs.iter().chain([output]).any(|path| url(path).is_some()) {
-        return Err(usage(
-            "--delete-inputs needs files of this machine; compact a whole location instead (s3://BUCKET/PREFIX/)",
-        ));
-    }
-    warn_of_block_extension("chronoxide-compact", output);
-    let upload = Upload::begin(output, arguments.force)?;
-    let is_folder = is_folder_or_location(output);
-    let local = upload.as_ref().map(Upload::path);
-    let output = local.as_ref().unwrap_or(output);
     if arguments.delete_inputs && arguments.shard.is_some() {
         return Err(usage("--delete-inputs conflicts with --shard: the other shards need the inputs"));
     }
-    if is_folder && arguments.force {
+    if let Some(link) = arguments.inputs.iter().find(|path| arguments.delete_inputs && path.is_symlink()) {
+        return Err(usage(format!("{}: is a symbolic link, which --delete-inputs does not delete", link.display())));
+    }
+    Ok(output)
+}
+
+/// Finds out where the outputs go.
+fn target(arguments: &Arguments, output: &Path) -> Result<Target, Failure> {
+    warn_of_block_extension("chronoxide-compact", output);
+    if let Some((location, key)) = remote_target(output, arguments.force)? {
+        return Ok(Target::Location(location, key.map(|key| [key])));
+    }
+    if !is_folder(output) {
+        return Ok(Target::File(output.to_owned()));
+    }
+    if arguments.force {
         return Err(usage(
             "--force needs a file as output: blocks in a folder are named after their ids and never replaced",
         ));
     }
-    if arguments.delete_inputs {
-        deletion::check(&arguments.inputs)?;
-    }
-    let existing = if is_folder { None } else { Some(existing(output, arguments.force)?) };
-    arguments.make_remaps_folder()?;
-    // Locked before the inputs are opened, so that no other job deletes them meanwhile.
-    let mut lock = if is_folder && output.is_dir() { Some(lock(output)?) } else { None };
+    Ok(Target::Location(Location::folder(output), None))
+}
 
-    let opened = (arguments.inputs.iter())
-        .map(|path| Ok((path.as_path(), blocks::map(&blocks::fetch(path)?)?)))
-        .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
-    let (chosen, others): (Vec<_>, Vec<_>) = opened.into_iter().partition(|(_, block)| is_between(arguments, block));
-    for (path, _) in others.iter().filter(|_| !arguments.quiet.is_set()) {
-        let path = path.display().to_string();
-        tell(|out| {
-            writeln!(out, "chronoxide-compact: {}: skipped: not between --min-time and --max-time", TerminalSafe(&path))
-        });
+/// Opens the inputs that lie between the given times.
+fn open(arguments: &Arguments) -> Result<Inputs, Failure> {
+    let mut chosen = Vec::new();
+    for input in &arguments.inputs {
+        let file = url(input).map_or_else(|| Ok(input.clone()), fetch_url)?;
+        let (name, block) = (input.display().to_string(), blocks::map(&file)?);
+        if is_between(arguments, &block) {
+            chosen.push((name, block));
+        } else if !arguments.quiet.is_set() {
+            tell(|out| {
+                let name = TerminalSafe(&name);
+                writeln!(out, "chronoxide-compact: {name}: skipped: not between --min-time and --max-time")
+            });
+        }
     }
     if chosen.is_empty() {
         return Err(usage("no block lies between --min-time and --max-time"));
     }
-    let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
-    let remaps = arguments.remaps.as_deref();
-    blocks::unpack(&chosen, &options, remaps)?;
-    let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
-    let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| *block.view()).collect();
-    let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
-    let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
-    let named = |error| Error::named(error, &paths);
-
-    let folder = if is_folder { Some(output.as_path()) } else { output.parent() };
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let survey = if folder.is_dir() { Some(blocks::map_folder(folder).map_err(Error::from)?) } else { None };
-    let claims = Claims::new(survey.as_ref(), blocks::proof(&options, bar));
-    let verify = |path: &Path| claims.verify(path);
-    let (summary, outputs) = match existing {
-        Some(existing) => {
-            let (summary, published) = compaction.merge_to_file(output, existing, &verify).map_err(named)?;
-            (summary, vec![Written { path: published.path, bytes: published.byte_len, is_new: true }])
-        }
-        None => {
-            if lock.is_none() {
-                make_folder(&Disk, output).map_err(|error| Failure::new(Exit::Io, error))?;
-                lock = Some(self::lock(output)?);
-            }
-            let Some(lock) = &lock else { return Err(usage("the folder cannot be locked")) };
-            let folder = JobFolder { system: &Disk, lock, verify: &verify, survey: &blocks::map_folder };
-            let (summary, done) = compaction.merge_to_folder(&folder, None).map_err(named)?;
-            (summary, done.outputs.into_iter().map(Written::from).collect())
-        }
-    };
-    let outputs = match &upload {
-        None => outputs,
-        Some(upload) => {
-            let uploaded = |written: Written| {
-                bar.show_upload(written.bytes);
-                let (path, is_new) = upload.create(&written.path)?;
-                Ok(Written { path, is_new, ..written })
-            };
-            outputs.into_iter().map(uploaded).collect::<Result<Vec<Written>, Failure>>()?
-        }
-    };
-    let deleted = if arguments.delete_inputs {
-        let outputs: Vec<&Path> = outputs.iter().map(|output| output.path.as_path()).collect();
-        deletion::delete(&chosen, &outputs, lock.as_ref().map(FolderLock::folder))?
-    } else {
-        Vec::new()
-    };
-    let report = Report { inputs: paths.len(), bytes_in, summary, outputs, deleted };
-    bar.pause(|| report.show(arguments))?;
-    Ok(Exit::Ok)
+    Ok(Inputs::new(chosen))
 }
 
-fn lock(folder: &Path) -> Result<FolderLock, Failure> {
-    let lock = FolderLock::try_lock(folder).map_err(Error::from)?;
-    recover(&Disk, folder)?;
-    Ok(lock)
+/// Deletes inputs that are not outputs. In each location, the same other blocks must be live before and after.
+/// `locked` is the folder that this job has locked already.
+fn delete(inputs: &Inputs, outputs: &[Written], locked: Option<&FolderLock>) -> Result<Vec<String>, Failure> {
+    let kept: BTreeSet<String> = outputs.iter().map(|output| real_name(&output.name)).collect();
+    let mut doomed: BTreeMap<String, (Location, BTreeMap<String, BlockId>)> = BTreeMap::new();
+    for (name, id) in inputs.names().iter().zip(inputs.ids()) {
+        let name = real_name(name);
+        if !kept.contains(&name) {
+            let (location, key) = Location::open_object(&name)?;
+            let (_, keys) = doomed.entry(location.text().to_owned()).or_insert((location, BTreeMap::new()));
+            keys.insert(key, id);
+        }
+    }
+    let locked = locked.map(|lock| real_name(&lock.folder().display().to_string()));
+    let mut locks = Vec::new();
+    for (location, _) in doomed.values() {
+        if let Some(folder) = location.path("").filter(|folder| locked != Some(folder.display().to_string())) {
+            locks.push(FolderLock::try_lock(&folder).map_err(Error::from)?);
+        }
+    }
+    let order = |(location, keys)| Ok((location, order_of_deletion(location, keys)?));
+    let orders = doomed.values().map(|(location, keys)| order((location, keys))).collect::<Result<Vec<_>, Error>>()?;
+    let mut deleted = Vec::new();
+    for (location, keys) in orders {
+        location.delete(&keys, &mut |key| deleted.push(location.name(key)))?;
+    }
+    Ok(deleted)
+}
+
+/// Returns the path of a file without links, or a URL as it is.
+fn real_name(name: &str) -> String {
+    if url(Path::new(name)).is_some() {
+        return name.to_owned();
+    }
+    Path::new(name).canonicalize().map_or_else(|_| name.to_owned(), |path| path.display().to_string())
 }
 
 /// Returns true if a block lies entirely between the given times. Damaged meta is reported later.
@@ -147,7 +209,7 @@ fn is_between(arguments: &Arguments, block: &Block) -> bool {
     if min_time.is_none() && max_time.is_none() {
         return true;
     }
-    let view = block.view();
+    let view: &BlockView<'_> = &block.view();
     let Ok(meta) = view.meta() else { return true };
     let time = meta.window().or(meta.time());
     time.is_some_and(|time| min_time.is_none_or(|min| time.start >= min) && max_time.is_none_or(|max| time.end <= max))

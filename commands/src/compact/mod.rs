@@ -3,11 +3,10 @@
 //! | module | content |
 //! | --- | --- |
 //! | `arguments` | arguments |
-//! | `blocks` | memory maps of blocks, and blocks of object stores |
-//! | `claims` | checks of outputs against what blocks of the folder claim |
-//! | `deletion` | deletion of named inputs |
-//! | `files` | merging named files |
-//! | `folder` | merging a folder in place |
+//! | `blocks` | memory maps of blocks |
+//! | `files` | merging named blocks |
+//! | `in_place` | merging a folder or bucket in place |
+//! | `kept` | blocks that were not deleted |
 //! | `failure` | errors and exit codes |
 //! | `plans` | subcommands for plans |
 //! | `progress` | progress on a terminal |
@@ -16,11 +15,10 @@
 
 mod arguments;
 mod blocks;
-mod claims;
-mod deletion;
 mod failure;
 mod files;
-mod folder;
+mod in_place;
+mod kept;
 mod plans;
 mod progress;
 mod report;
@@ -78,8 +76,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
         end_soon_after(&interruption);
     }
     let done = pool.install(|| match &arguments.inputs[..] {
-        [url] if location_url(url).is_some() => plans::compact(&arguments, &url.display().to_string(), &interruption),
-        [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
+        [path] if location_url(path).is_some() || path.is_dir() => in_place::compact(&arguments, path, &bar),
         _ => files::compact(&arguments, &bar),
     });
     match done {

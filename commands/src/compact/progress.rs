@@ -32,13 +32,6 @@ impl Bar {
         self.interruption.is_set()
     }
 
-    /// Shows that a block of this length is uploaded.
-    pub(crate) fn show_upload(&self, byte_len: u64) {
-        let style = ProgressStyle::with_template("uploading {msg} {spinner}");
-        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        self.bar.set_message(human::bytes(byte_len));
-    }
-
     /// Hides the bar while `print` runs.
     pub(crate) fn pause<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
@@ -76,6 +69,14 @@ impl Observer for Bar {
             self.show(phase, done, of);
         }
         !self.interruption.is_set()
+    }
+
+    fn uploading(&self, byte_len: u64) {
+        // The next phase shows itself.
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let style = ProgressStyle::with_template("uploading {msg} {spinner}");
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        self.bar.set_message(human::bytes(byte_len));
     }
 }
 

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::PublishedOutput;
+use chronoxide_compactor::engine::{PublishedOutput, Workplace};
 use chronoxide_compactor::strategy::times;
 use chronoxide_compactor::{Phase, Summary};
 use chronoxide_format::view::{Job, TimeRange};
+use chronoxide_publish::Published;
 use chronoxide_text::escape::{Escaped, TerminalSafe};
 use chronoxide_text::human;
 
@@ -17,10 +18,30 @@ use crate::{json_line, print, tell};
 /// A published output.
 #[derive(Debug)]
 pub(crate) struct Written {
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
+    /// Path or URL.
+    pub(crate) name: String,
+    bytes: u64,
     /// True if this run wrote it; false if it existed already.
-    pub(crate) is_new: bool,
+    is_new: bool,
+    /// The file, or its copy in the cache.
+    file: Option<PathBuf>,
+}
+
+impl Written {
+    /// Describes an output in a location.
+    pub(crate) fn new(place: &Workplace<'_>, output: &PublishedOutput) -> Self {
+        Self {
+            name: place.location.name(&output.key),
+            bytes: output.byte_len,
+            is_new: !output.found,
+            file: place.cache.fetch(place.location, &output.wanted()).ok(),
+        }
+    }
+
+    /// Describes the only output, which is a file.
+    pub(crate) fn file(Published { path, byte_len, .. }: Published) -> Self {
+        Self { name: path.display().to_string(), bytes: byte_len, is_new: true, file: Some(path) }
+    }
 }
 
 /// Metadata of an output.
@@ -48,12 +69,6 @@ impl Stated {
     }
 }
 
-impl From<PublishedOutput> for Written {
-    fn from(output: PublishedOutput) -> Self {
-        Self { path: output.path, bytes: output.byte_len, is_new: !output.found }
-    }
-}
-
 /// Summary of a compaction.
 #[derive(Debug)]
 pub(crate) struct Report {
@@ -61,7 +76,7 @@ pub(crate) struct Report {
     pub(crate) bytes_in: u64,
     pub(crate) summary: Summary,
     pub(crate) outputs: Vec<Written>,
-    pub(crate) deleted: Vec<PathBuf>,
+    pub(crate) deleted: Vec<String>,
 }
 
 impl Report {
@@ -88,10 +103,10 @@ impl Report {
         let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
         let outputs = self.outputs.iter().map(|output| {
             // Unknown if the output cannot be opened again.
-            let stated = Stated::read(&output.path);
+            let stated = output.file.as_deref().and_then(Stated::read);
             let stated = stated.as_ref();
             serde_json::json!({
-                "path": output.path.display().to_string(),
+                "path": output.name,
                 "bytes": output.bytes,
                 "was_there": !output.is_new,
                 "id": stated.map(|stated| &stated.id),
@@ -107,7 +122,7 @@ impl Report {
         serde_json::json!({
             "inputs": self.inputs,
             "outputs": outputs.collect::<Vec<_>>(),
-            "deleted": self.deleted.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "deleted": self.deleted,
             "series_in": series_in,
             "duplicates": duplicates,
             "dropped": dropped,
@@ -131,12 +146,11 @@ impl Report {
         let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
         let inputs = human::count_of(self.inputs as u64, "block");
         match &self.outputs[..] {
-            [output] => writeln!(out, "{}: {inputs} merged", TerminalSafe(&output.path.display().to_string()))?,
+            [output] => writeln!(out, "{}: {inputs} merged", TerminalSafe(&output.name))?,
             outputs => {
                 writeln!(out, "{inputs} merged into {}", outputs.len())?;
                 for output in outputs {
-                    let path = output.path.display().to_string();
-                    writeln!(out, "  {}: {}", TerminalSafe(&path), human::bytes(output.bytes))?;
+                    writeln!(out, "  {}: {}", TerminalSafe(&output.name), human::bytes(output.bytes))?;
                 }
             }
         }

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use chronoxide_compactor::{
-    CompactError, CompactOptions, Compaction, CompactionError, LEAST_MEMORY, Observer, Phase, verify,
+    CompactError, CompactOptions, Compaction, CompactionError, LEAST_MEMORY, Observer, Phase, verify_file,
 };
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, Existing, Spool, SpoolError};
-use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, OpenError};
 use chronoxide_text::human;
 
@@ -101,7 +100,7 @@ impl Pieces {
         let options = CompactOptions { memory_limit, are_pieces: true, ..options.clone() };
         let observer = Interruptible { interruption };
         let compaction = Compaction { observer: &observer, ..Compaction::new(&views, &options) };
-        match compaction.merge_to_file(output, existing, &lineage) {
+        match compaction.merge_to_file(output, existing, &|path| verify_file(path, &map)) {
             Ok((_, published)) => map(&published.path).or_exit(Exit::Io),
             Err(CompactionError::Compact(CompactError::Memory { needed, .. })) => {
                 let needed = needed.saturating_add(bytes as u64);
@@ -129,15 +128,6 @@ fn map(path: &Path) -> Result<Block, OpenError> {
     // SAFETY: this run wrote the file. Published blocks are never changed, only deleted or replaced by renaming, which
     // does not affect a map.
     unsafe { Block::map_packed(path, Checks::Never) }
-}
-
-/// Verifies a written block.
-fn lineage(path: &Path) -> Result<Lineage, OpenError> {
-    let damaged = |source| OpenError::Block { path: path.to_owned(), source };
-    let block = map(path)?;
-    block.unpack().map_err(damaged)?;
-    verify(&block.view()).map_err(damaged)?;
-    Lineage::from_view(&block.view()).map_err(damaged)
 }
 
 /// Stops a merge when the user interrupts it.

@@ -165,7 +165,7 @@ fn usage_errors_end_with_2() {
         (&[&a, "-o", &out, "--dry-run"], "--dry-run needs a folder"),
         (&[&a, &here, "-o", &out], "only one folder can be merged in place"),
         (&[&here, "-o", &out], "a folder is merged in place"),
-        (&[&here, "--shards", "2"], "--shards and --shard need named files"),
+        (&[&here, "--shard", "1/2"], "--shard needs named files"),
         (&[&a, "-o", &here, "--shards", "2", "--shard", "1/2"], "cannot be used with"),
         (&[&a, "-o", &here, "--shard", "0/2"], "shard 0/2 is out of range"),
         (&[&a, "-o", &here, "--shard", "1/2", "--delete-inputs"], "the other shards need the inputs"),

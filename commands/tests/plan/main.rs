@@ -1,6 +1,7 @@
 //! The subcommands of `chronoxide-compact` for plans, and its death at any moment.
 
 mod command;
+mod in_place;
 mod kills;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../compactor/tests/plan/scene.rs"]

@@ -1,17 +1,15 @@
 //! [`abort`] and [`clean`]: removes what plans left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use chronoxide_reader::lineage::Reason;
 use chronoxide_store::{Listing, Location, Object};
 
-use super::commit::{Committed, CommittedRecord, finish_published, resume};
-use super::delete::{Deleted, delete_hidden, delete_inputs};
-use super::run::Workplace;
+use super::commit::{CommittedRecord, finish_published, resume};
+use super::delete::delete_inputs;
 use super::staging::{ABORT, COMMIT, COMMITTED, DOCUMENT, PLANS_PREFIX};
 use super::{Plan, PlanError};
-use crate::job::Kept;
+use crate::engine::{Deleted, Kept, Workplace};
 
 /// Result of [`clean`].
 #[derive(Debug, Default)]
@@ -65,16 +63,6 @@ pub fn revive(plan: &Plan, location: &Location) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Deletes all objects of a committed plan whose inputs are not to be deleted later.
-///
-/// # Errors
-/// Errors of the location.
-pub fn forget(plan: &Plan, location: &Location) -> Result<(), PlanError> {
-    let objects = location.list(&plan.prefix(), true)?;
-    let keys = in_order_of_deletion(objects.into_iter().map(|object| object.key));
-    Ok(location.delete(&keys, &mut |_| {})?)
-}
-
 /// Sorts the keys of a plan's objects so that a deletion that is stopped leaves a plan that [`clean`] understands: the
 /// objects of jobs, then the marks, and the document last. A document alone is an abandoned plan.
 fn in_order_of_deletion(keys: impl Iterator<Item = String>) -> Vec<String> {
@@ -118,35 +106,6 @@ pub fn clean(place: &Workplace<'_>, now: i64, grace_seconds: u64) -> Result<Clea
         cleaning.clean_outputs()?;
     }
     Ok(cleaning.cleaned)
-}
-
-/// Finishes the commits of a location that were stopped, as `commit` was asked to, and forgets their plans. A plan that
-/// cannot be finished, or whose inputs have a grace period, is left to [`clean`].
-///
-/// # Errors
-/// See [`PlanError`].
-pub fn finish_commits(place: &Workplace<'_>) -> Result<Vec<Committed>, PlanError> {
-    let location = place.location;
-    let mut finished = Vec::new();
-    for (prefix, objects) in plans(location)? {
-        let has = |name: &str| objects.iter().any(|object| object.key == format!("{prefix}{name}"));
-        if !has(DOCUMENT) || !has(COMMIT) || has(ABORT) {
-            continue;
-        }
-        let plan = read_plan(location, &prefix)?;
-        let waits = |record: CommittedRecord| record.delete_inputs && record.grace_seconds > 0;
-        if CommittedRecord::read(&plan, location)?.is_some_and(waits) {
-            continue;
-        }
-        if let Some(committed) = resume(&plan, place)? {
-            let waits = CommittedRecord::read(&plan, location)?.is_some_and(waits);
-            if !waits && committed.is_final() {
-                forget(&plan, location)?;
-            }
-            finished.push(committed);
-        }
-    }
-    Ok(finished)
 }
 
 /// Returns the objects of each plan of a location, by prefix.
@@ -235,7 +194,7 @@ impl Cleaning<'_> {
     }
 
     /// Adds inputs to the result. Returns false if a later attempt can delete more of them.
-    fn add(&mut self, Deleted { keys, kept }: Deleted) -> bool {
+    fn add(&mut self, Deleted { keys, kept, .. }: Deleted) -> bool {
         let is_final = kept.iter().all(|kept| kept.reason.is_final());
         self.cleaned.inputs.extend(keys);
         self.cleaned.unproved.extend(kept);
@@ -244,10 +203,10 @@ impl Cleaning<'_> {
 
     /// Deletes old outputs of jobs that lack others.
     fn clean_outputs(&mut self) -> Result<(), PlanError> {
-        let old_keys = |listing: &Listing| -> BTreeSet<PathBuf> {
+        let old_keys = |listing: &Listing| -> BTreeSet<String> {
             let hidden = listing.hidden.iter().filter(|hidden| matches!(hidden.reason, Reason::Unfinished { .. }));
             let old = hidden.filter(|hidden| self.is_old(&hidden.block.object, self.grace_seconds));
-            old.map(|hidden| PathBuf::from(&hidden.block.object.key)).collect()
+            old.map(|hidden| hidden.block.object.key.clone()).collect()
         };
         // Most locations have none, as their manifest says. What is deleted follows from the blocks themselves.
         if old_keys(&Listing::read(self.location)?).is_empty() {
@@ -255,8 +214,8 @@ impl Cleaning<'_> {
         }
         let listing = Listing::read_blocks(self.location)?;
         let old = old_keys(&listing);
-        let is_due = |path: &Path, reason| matches!(reason, Reason::Unfinished { .. }) && old.contains(path);
-        let Deleted { keys, kept } = delete_hidden(self.place, &listing, &[], &is_due)?;
+        let is_due = |key: &str, reason| matches!(reason, Reason::Unfinished { .. }) && old.contains(key);
+        let Deleted { keys, kept, .. } = self.place.delete_hidden(&listing, &[], &is_due, BTreeSet::new())?;
         self.cleaned.outputs.extend(keys);
         self.cleaned.unproved.extend(kept);
         Ok(())

@@ -9,12 +9,12 @@ use chronoxide_reader::lineage::{HiddenBlocks, Lineage, Reason, ancestors, newly
 use chronoxide_store::{BLOCK_SUFFIX, Cache, Facts, Listed, Listing, Location, StoreError, read_document};
 use serde::{Deserialize, Serialize};
 
-use super::delete::{Deleted, delete_inputs};
+use super::delete::delete_inputs;
 use super::record::{Record, balance};
-use super::run::{Workplace, is_there, stated_facts};
+use super::run::{is_there, stated_facts};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
 use super::{Merge, Plan, PlanError, PlannedJob, StoredBlock, Totals};
-use crate::job::Kept;
+use crate::engine::{Deleted, Kept, Workplace};
 
 /// Looks at a published output before it counts as another block.
 const PUBLISHED_CHECKS: usize = 5;
@@ -49,14 +49,6 @@ pub struct Committed {
     pub kept: Vec<Kept>,
     /// True if the plan had been committed before.
     pub was_committed: bool,
-}
-
-impl Committed {
-    /// Returns false if a later commit can delete inputs that this one kept.
-    #[must_use]
-    pub fn is_final(&self) -> bool {
-        self.kept.iter().all(|kept| kept.reason.is_final())
-    }
 }
 
 /// Record of a committed plan: its outputs and options, for [`clean`](super::clean).
@@ -216,7 +208,7 @@ fn finish(
     was_committed: bool,
 ) -> Result<Committed, PlanError> {
     let location = place.location;
-    let Deleted { keys: deleted, kept } = match record.delete_inputs && record.grace_seconds == 0 {
+    let Deleted { keys: deleted, kept, .. } = match record.delete_inputs && record.grace_seconds == 0 {
         true => delete_inputs(plan, place, &record.outputs)?,
         false => Deleted::default(),
     };

@@ -1,31 +1,13 @@
 //! Deletion of blocks of a location, with proof of their content.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-use chronoxide_reader::lineage::{Lineage, Reason};
-use chronoxide_reader::{Block, BlockId};
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::Reason;
 use chronoxide_store::{Listed, Listing, StoreError};
 
-use super::run::{Workplace, open};
 use super::{Plan, PlanError, StoredBlock};
-use crate::CompactError;
-use crate::job::{Examined, Kept, Proof, Unproven, examine};
-
-/// Blocks that were deleted, by key, and blocks that were kept.
-#[derive(Debug, Default)]
-pub(super) struct Deleted {
-    pub(super) keys: Vec<String>,
-    pub(super) kept: Vec<Kept>,
-}
-
-impl Deleted {
-    /// Adds the result of another deletion.
-    pub(super) fn extend(&mut self, other: Self) {
-        self.keys.extend(other.keys);
-        self.kept.extend(other.kept);
-    }
-}
+use crate::engine::{Deleted, Workplace};
 
 /// Deletes the inputs of a plan whose outputs are published, after it was proved that live blocks hold their series:
 /// the outputs, under any name, or blocks that these were merged into since. Each of these blocks is read whole before.
@@ -59,45 +41,11 @@ pub(super) fn delete_inputs(plan: &Plan, place: &Workplace<'_>, outputs: &[Store
     }
     let keys: BTreeSet<&str> =
         inputs.iter().filter_map(|id| by_id.get(id)).map(|block| block.object.key.as_str()).collect();
-    let is_due = |path: &Path, reason| {
-        matches!(reason, Reason::Merged { .. }) && path.to_str().is_some_and(|key| keys.contains(key))
-    };
-    delete_hidden(place, &listing, &plan.options.external_labels, &is_due)
-}
-
-/// Deletes the hidden blocks of a listing that are due, after it was proved that live blocks hold their series.
-pub(super) fn delete_hidden(
-    place: &Workplace<'_>,
-    listing: &Listing,
-    external_labels: &[(String, String)],
-    is_due: &dyn Fn(&Path, Reason) -> bool,
-) -> Result<Deleted, PlanError> {
-    let all = listing.all();
-    let blocks: Vec<(PathBuf, Lineage)> =
-        all.iter().map(|block| (PathBuf::from(&block.object.key), block.facts.lineage())).collect();
-    let by_key: BTreeMap<&Path, &Listed> = all.into_iter().map(|block| (Path::new(&block.object.key), block)).collect();
-    let Workplace { location, cache, map, memory_limit, observer } = *place;
-    let proof = Proof { system: &chronoxide_publish::Disk, open: map, memory_limit, external_labels, observer };
-    let mut verified = BTreeSet::new();
-    let mut prove = |holders: &[PathBuf], hidden: &[PathBuf]| -> Result<Result<(), Unproven>, PlanError> {
-        for holder in holders.iter().filter_map(|path| by_key.get(path.as_path())) {
-            // The object itself, not a copy in the cache, is what stays.
-            if verified.insert(holder.facts.id) {
-                cache.prove(location, &holder.wanted())?;
-            }
-        }
-        let open = |paths: &[PathBuf]| -> Result<Vec<Block>, PlanError> {
-            let listed = paths.iter().filter_map(|path| by_key.get(path.as_path()));
-            listed.map(|block| open(place, &block.wanted())).collect()
-        };
-        match proof.prove_blocks(cache.folder(), (holders, &open(holders)?), (hidden, &open(hidden)?)) {
-            Err(Unproven::Compact(error @ CompactError::Cancelled)) => Err(error.into()),
-            result => Ok(result),
-        }
-    };
-    let Examined { order, kept } = examine(&blocks, is_due, &mut prove)?;
-    let keys: Vec<String> = order.into_iter().map(|path| path.display().to_string()).collect();
-    let mut deleted = Vec::with_capacity(keys.len());
-    location.delete(&keys, &mut |key| deleted.push(key.to_owned()))?;
-    Ok(Deleted { keys: deleted, kept })
+    let is_due = |key: &str, reason| matches!(reason, Reason::Merged { .. }) && keys.contains(key);
+    let mut sound = BTreeSet::new();
+    for output in outputs.iter().filter_map(|output| by_id.get(&output.id)) {
+        place.cache.prove(location, &output.wanted())?;
+        sound.insert(output.facts.id);
+    }
+    Ok(place.delete_hidden(&listing, &plan.options.external_labels, &is_due, sound)?)
 }

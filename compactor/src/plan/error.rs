@@ -3,7 +3,7 @@
 use chronoxide_reader::OpenError;
 use chronoxide_store::StoreError;
 
-use crate::CompactError;
+use crate::CompactionError;
 
 /// Error of a plan or one of its jobs.
 #[derive(Debug, thiserror::Error)]
@@ -77,25 +77,22 @@ pub enum PlanError {
     Store(#[from] StoreError),
     /// A block cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
-    /// A file of the job cannot be written.
-    #[error("{path}: cannot write the output")]
-    Write { path: String, source: Box<dyn std::error::Error + Send + Sync> },
-    /// The inputs could not be merged.
-    #[error("{}{}", input.as_ref().map_or_else(String::new, |input| format!("{input}: ")), error.reason())]
-    Compact {
-        /// The input that is the reason, if it is one.
-        input: Option<String>,
-        error: CompactError,
-    },
+    Open(OpenError),
+    /// Inputs could not be merged, or outputs not be published.
+    #[error(transparent)]
+    Compaction(CompactionError),
 }
 
 fn mib(bytes: u64) -> String {
     format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
-impl From<CompactError> for PlanError {
-    fn from(source: CompactError) -> Self {
-        Self::Compact { input: None, error: source }
+impl From<CompactionError> for PlanError {
+    fn from(error: CompactionError) -> Self {
+        match error {
+            CompactionError::Store(error) => Self::Store(error),
+            CompactionError::Open(error) => Self::Open(error),
+            error => Self::Compaction(error),
+        }
     }
 }

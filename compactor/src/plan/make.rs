@@ -53,12 +53,12 @@ impl Description {
 
 /// Describes the live blocks of a listing that a plan may merge, for [`choose`].
 #[must_use]
-pub fn describe(listing: &Listing, options: &PlanOptions) -> Vec<Description> {
+pub fn describe(listing: &Listing, external_labels: &[(String, String)]) -> Vec<Description> {
     let disputed: BTreeSet<[u8; 16]> =
         listing.incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
     // A merged block would inherit the claim.
     let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| disputed.contains(&job.id));
-    let description = |block| Description::from_facts(block).with_external_labels(&options.external_labels);
+    let description = |block| Description::from_facts(block).with_external_labels(external_labels);
     listing.live.iter().filter(is_believed).map(description).collect()
 }
 
@@ -83,7 +83,7 @@ pub fn make(
         merges: Vec::new(),
         jobs: Vec::new(),
     };
-    for (number, group) in (1..).zip(&choose(&describe(listing, options), strategy).groups) {
+    for (number, group) in (1..).zip(&choose(&describe(listing, &options.external_labels), strategy).groups) {
         let mut blocks: Vec<&Listed> = group.blocks.iter().filter_map(|block| by_id.get(&block.id).copied()).collect();
         blocks.sort_by_key(|block| block.facts.id);
         plan.add(&Splitter { merge: format!("m{number}"), blocks, options, sizing })?;

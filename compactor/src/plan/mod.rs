@@ -33,7 +33,7 @@
 //! | `status` | [`status`]: the state of each job |
 //! | `commit` | [`commit`]: checks and publishes |
 //! | `delete` | deletion with proof: inputs that a committed plan replaced, and unfinished outputs |
-//! | `clean` | [`abort`], [`clean`] and [`forget`]: remove what plans left behind |
+//! | `clean` | [`abort`] and [`clean`]: remove what plans left behind |
 //! | `error` | errors |
 
 mod clean;
@@ -48,12 +48,12 @@ mod run;
 mod staging;
 mod status;
 
-pub use clean::{Cleaned, abort, clean, finish_commits, forget, revive};
+pub use clean::{Cleaned, abort, clean, revive};
 pub use commit::{CommitOptions, Committed, commit};
 pub use document::{JobInput, Merge, Plan, PlanOptions, PlannedJob, StoredBlock, Totals};
 pub use error::PlanError;
 pub use make::{MAX_SHARDS, Sizing, describe, make, make_checked};
 pub use record::Record;
-pub use run::{JobRun, Workplace, run};
+pub use run::{JobRun, run};
 pub use staging::PLANS_PREFIX;
 pub use status::{JobState, PlanState, Status, status};

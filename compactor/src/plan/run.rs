@@ -1,47 +1,16 @@
 //! [`run`]: one job of a plan.
 
-use std::cell::Cell;
-use std::fmt;
-use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, Existing, Output, PublishError, Spool, publish};
-use chronoxide_reader::{Block, BlockId, OpenError};
-use chronoxide_store::{Cache, Created, Facts, Location, SparseBlock, StoreError, Wanted};
+use chronoxide_reader::BlockId;
+use chronoxide_store::{Facts, Location, SparseBlock, StoreError};
 
 use super::record::Record;
 use super::staging::{ABORT, COMMITTED, document};
 use super::{JobInput, Plan, PlanError, PlannedJob, StoredBlock, Totals};
-use crate::{CompactError, Compaction, Draft, Observer, SCRATCH_MEMORY, verify};
-
-/// Fetches of an input whose file another job deletes before it is mapped.
-const MAX_FETCHES: usize = 5;
-
-/// Location, cache and limits of a job, or of a proof before a deletion.
-#[derive(Clone, Copy)]
-pub struct Workplace<'a> {
-    /// The plan's location.
-    pub location: &'a Location,
-    /// Folder for fetched inputs and for outputs until they are uploaded.
-    pub cache: &'a Cache,
-    /// Maps a block whose checksums need not be checked.
-    pub map: &'a (dyn Fn(&Path) -> Result<Block, OpenError> + Sync),
-    /// Limit of memory in bytes.
-    pub memory_limit: Option<usize>,
-    /// Receives progress, and can cancel.
-    pub observer: &'a dyn Observer,
-}
-
-impl fmt::Debug for Workplace<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workplace")
-            .field("location", &self.location)
-            .field("cache", &self.cache)
-            .finish_non_exhaustive()
-    }
-}
+use crate::CompactionError;
+use crate::engine::{Inputs, Publisher, Workplace};
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,14 +19,6 @@ pub struct JobRun {
     pub record: Option<Record>,
     /// True if it had been done before, so that nothing was merged.
     pub was_done: bool,
-}
-
-/// An input that is open on this machine.
-struct Fetched {
-    block: Block,
-    id: BlockId,
-    totals: Totals,
-    name: String,
 }
 
 /// Runs one job, unless its record and outputs exist. May be called again, and by several machines at once.
@@ -86,7 +47,7 @@ pub fn run(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobRu
         }
         Err(error) => return Err(error),
     }
-    let inputs = fetch(plan, job, place)?;
+    let inputs = open(plan, job, place)?;
     // So that the objects of a plan are explained, also when its document is lost.
     location.create_bytes(&plan.document_key(), plan.to_json().as_bytes())?;
     let record = merge(plan, job, place, &inputs)?;
@@ -127,180 +88,78 @@ pub(super) fn stated_facts(location: &Location, block: &StoredBlock) -> Result<O
     }
 }
 
+/// Blocks that a job reads.
+struct JobInputs {
+    inputs: Inputs,
+    ids: Vec<BlockId>,
+    totals: Vec<Totals>,
+}
+
 /// Brings all inputs to this machine.
-fn fetch(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<Vec<Fetched>, PlanError> {
-    let mut fetched = Vec::with_capacity(job.inputs.len());
+fn open(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobInputs, PlanError> {
+    let mut blocks = Vec::with_capacity(job.inputs.len());
     for input in &job.inputs {
-        let of_job;
-        let (wanted, totals) = match input {
-            JobInput::Block(block) => (block.wanted(), block.totals),
+        blocks.push(match input {
+            JobInput::Block(block) => block.clone(),
             JobInput::Output { job, output } => {
                 let other = plan.job(job).ok_or_else(|| PlanError::NoJob { job: job.clone() })?;
                 let record = Record::read(place.location, plan, other)?;
                 let record = record.ok_or_else(|| PlanError::NotDone { job: job.clone() })?;
                 let missing = || PlanError::NoJob { job: format!("{job}, output {output}") };
-                of_job = record.outputs.into_iter().nth(*output as usize).ok_or_else(missing)?;
-                (of_job.wanted(), of_job.totals)
+                record.outputs.into_iter().nth(*output as usize).ok_or_else(missing)?
             }
-        };
-        let block = open(place, &wanted).map_err(|error| match (error, input) {
-            (PlanError::Store(StoreError::Missing { object }), JobInput::Block(_)) => {
-                PlanError::Stale { object, reason: "it is gone".to_owned() }
-            }
-            (error, _) => error,
-        })?;
-        fetched.push(Fetched { block, id: wanted.id, totals, name: place.location.name(wanted.key) });
+        });
     }
-    Ok(fetched)
-}
-
-/// Fetches a block and maps it. Another job may need the cache's room in between: the block is fetched again then.
-pub(super) fn open(place: &Workplace<'_>, wanted: &Wanted<'_>) -> Result<Block, PlanError> {
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let path = place.cache.fetch_sound(place.location, wanted)?;
-        match (place.map)(&path) {
-            Err(OpenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound && attempts < MAX_FETCHES => {}
-            opened => return Ok(opened?),
+    let inputs = Inputs::open(place, blocks.iter().map(StoredBlock::wanted)).map_err(|error| match error {
+        CompactionError::Store(StoreError::Missing { object }) if job.stage == 1 => {
+            PlanError::Stale { object, reason: "it is gone".to_owned() }
+        }
+        error => error.into(),
+    })?;
+    for (opened, block) in inputs.blocks().iter().zip(&blocks) {
+        let stated = opened.view().meta().ok().and_then(|meta| {
+            Some(Totals { series: meta.series_count(), fingerprint: Fingerprint::from_parts(meta.fingerprint())? })
+        });
+        if stated != Some(block.totals) {
+            let reason = "its series are not those that the plan states".to_owned();
+            return Err(PlanError::Stale { object: place.location.name(&block.key), reason });
         }
     }
+    let (ids, totals) = blocks.iter().map(|block| (block.id, block.totals)).unzip();
+    Ok(JobInputs { inputs, ids, totals })
 }
 
-fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched]) -> Result<Record, PlanError> {
+fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, opened: &JobInputs) -> Result<Record, PlanError> {
     let options = crate::CompactOptions { memory_limit: place.memory_limit, ..plan.compact_options(job)? };
-    let located = |source| located(inputs, source);
-    {
-        let packed: Vec<BlockView<'_>> = inputs.iter().map(|input| *input.block.view()).collect();
-        Compaction::new(&packed, &options).check_memory().map_err(located)?;
-    }
-    for (input, Fetched { block, .. }) in inputs.iter().enumerate() {
-        block.unpack().map_err(|source| located(CompactError::Input { input, source }))?;
-    }
-    let views: Vec<BlockView<'_>> = inputs.iter().map(|input| *input.block.view()).collect();
-    for (view, input) in views.iter().zip(inputs) {
-        expect_totals(view, input)?;
-    }
-    let compaction = Compaction { observer: place.observer, ..Compaction::new(&views, &options) };
-    let mut outputs = Vec::with_capacity(job.outputs.len());
-    let mut spool = Spool::new(&Disk, place.cache.folder(), SCRATCH_MEMORY);
-    let merged = compaction.merge_to_drafts(&mut spool, |number, draft| {
-        let missing = || PlanError::Document { reason: format!("job {} has too few outputs", job.id) };
-        let key = plan.key(job.outputs.get(number as usize).ok_or_else(missing)?);
-        let output = write(place, key, draft)?;
-        let id = output.id;
-        outputs.push(output);
-        Ok::<BlockId, PlanError>(id)
-    });
-    let closed = spool.close();
-    let summary = merged.map_err(|error| match error {
-        PlanError::Compact { error, .. } => located(error),
-        error => error,
+    let JobInputs { inputs, ids, totals } = opened;
+    let keys: Vec<String> = job.outputs.iter().map(|output| plan.key(output)).collect();
+    let verify = |path: &Path| place.verify(path);
+    let output = options.origin.as_ref().map(|origin| origin.job.output);
+    let mut publisher = Publisher::new(place, &verify).under(&keys).only(output);
+    let mut written = Vec::with_capacity(keys.len());
+    let folder = place.scratch_folder()?;
+    let summary = inputs.merge_to(&options, place, None, |compaction| {
+        compaction.publish_in(&folder, |_, draft| {
+            written.push(Totals { series: draft.series_count(), fingerprint: draft.fingerprint() });
+            publisher.publish(draft.into())
+        })
     })?;
-    closed.map_err(|error| located(error.into()))?;
+    let outputs = publisher.finish()?.into_iter().zip(written).map(|(output, totals)| StoredBlock {
+        key: output.key,
+        id: output.id,
+        bytes: output.byte_len,
+        header_checksum: output.header_checksum,
+        totals,
+    });
     let record = Record {
         plan: plan.id.clone(),
         job: job.id.clone(),
-        inputs: inputs.iter().map(|input| input.id).collect(),
-        read: inputs.iter().map(|input| input.totals).sum(),
+        inputs: ids.clone(),
+        read: totals.iter().copied().sum(),
         duplicates: Totals { series: summary.duplicates, fingerprint: summary.duplicates_sum },
         optional_sections_left_out: summary.optional_sections_left_out,
-        outputs,
+        outputs: outputs.collect(),
     };
     record.balance()?;
     Ok(record)
-}
-
-/// Names the input in an error of a merge.
-fn located(inputs: &[Fetched], source: CompactError) -> PlanError {
-    let input = source.input().and_then(|input| inputs.get(input));
-    PlanError::Compact { input: input.map(|input| input.name.clone()), error: source }
-}
-
-/// Refuses an input whose meta section states another number of series or another fingerprint than the plan.
-fn expect_totals(view: &BlockView<'_>, input: &Fetched) -> Result<(), PlanError> {
-    let stated = view.meta().ok().and_then(|meta| {
-        Some(Totals { series: meta.series_count(), fingerprint: Fingerprint::from_parts(meta.fingerprint())? })
-    });
-    if stated == Some(input.totals) {
-        return Ok(());
-    }
-    let reason = "its series are not those that the plan states".to_owned();
-    Err(PlanError::Stale { object: input.name.clone(), reason })
-}
-
-/// Writes an output to a file of this machine, verifies it, and creates the object.
-fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredBlock, PlanError> {
-    let totals = Totals { series: draft.series_count(), fingerprint: draft.fingerprint() };
-    let bytes = draft.byte_len();
-    // The location itself, if it is a folder: the file need not be copied then.
-    let own = place.location.path(&key);
-    let scratch = place.cache.scratch("output")?;
-    let path = own.as_deref().unwrap_or(&scratch);
-    let failed = |source: Box<dyn std::error::Error + Send + Sync>| PlanError::Write {
-        path: path.display().to_string(),
-        source,
-    };
-    if let Some(folder) = path.parent() {
-        chronoxide_publish::make_folder(&Disk, folder).map_err(|error| failed(error.into()))?;
-    }
-    let existing = if own.is_some() { Existing::Refuse } else { Existing::Replace };
-    let mut header_checksum = None;
-    let mut check = |path: &Path, id: BlockId| -> Result<(), Unfit> {
-        let block = (place.map)(path)?;
-        block.unpack().map_err(|source| Unfit::Damaged { source })?;
-        verify(&block.view()).map_err(|source| Unfit::Damaged { source })?;
-        if block.view().block_id() != id || block.bytes().len() as u64 != bytes {
-            return Err(Unfit::Other);
-        }
-        header_checksum = Some(chronoxide_store::header_checksum(block.bytes()));
-        Ok(())
-    };
-    let (mut draft, written) = (Some(draft), Cell::new(None));
-    let write = |mut out: &mut dyn Output| {
-        let id = draft.take().map(|draft| draft.write_to(&mut out)).transpose()?;
-        written.set(id);
-        Ok(())
-    };
-    let published =
-        publish(&Disk, path, existing, write, |candidate| check(candidate.path(), written.get().unwrap_or_default()));
-    match published {
-        Ok(_) => {}
-        Err(PublishError::Exists { .. }) => {
-            // The id covers all bytes: it is known after they were written, if only to nowhere.
-            let id = match draft.take() {
-                Some(draft) => draft.write_to(&mut io::empty()).map_err(|error| failed(error.into()))?,
-                None => written.get().unwrap_or_default(),
-            };
-            written.set(Some(id));
-            match check(path, id) {
-                Ok(()) => {}
-                Err(Unfit::Open(error)) => return Err(error.into()),
-                Err(_) => return Err(StoreError::Occupied { object: place.location.name(&key) }.into()),
-            }
-        }
-        Err(error) => return Err(failed(error.into())),
-    }
-    let id = written.get().unwrap_or_default();
-    let header_checksum = header_checksum.ok_or_else(|| failed("the output was not verified".into()))?;
-    let output = StoredBlock { key, id, bytes, header_checksum, totals };
-    if own.is_none() {
-        let created = place.location.create(&output.key, &scratch);
-        // Jobs of the next stage may run on this machine.
-        let adopted = place.cache.adopt(&scratch, &output.wanted());
-        let _: Created = created?;
-        adopted?;
-    }
-    Ok(output)
-}
-
-/// Reason why a written output is refused.
-#[derive(Debug, thiserror::Error)]
-enum Unfit {
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error("the written block is damaged")]
-    Damaged { source: chronoxide_format::Error },
-    #[error("the file is another block")]
-    Other,
 }

@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Planned, verify_block};
+use chronoxide_compactor::engine::{Planned, WriteBlock};
+use chronoxide_compactor::{CompactionError, verify_block};
 use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_publish::{FileSystem, FolderLock, recover};
+use chronoxide_publish::FileSystem;
 use chronoxide_reader::lineage::{Lineage, ancestors};
-use chronoxide_reader::{BlockId, Checks, Folder, Job, OpenError};
+use chronoxide_reader::{BlockId, Checks, Folder, Job};
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 
-use super::support::empty_folder;
+use super::support::{Done, Here, empty_folder};
 
 /// A block's id and its bytes.
 pub type Block = (BlockId, Vec<u8>);
@@ -95,11 +96,11 @@ impl Chain {
     }
 
     /// Recovery and both jobs, up to the first error.
-    pub fn run(&self, system: &dyn FileSystem, folder: &Path) -> Result<(), String> {
-        let lock = FolderLock::try_lock(folder).unwrap();
-        recover(system, folder).unwrap();
+    pub fn run(&self, system: &(impl FileSystem + Clone + 'static), folder: &Path) -> Result<(), String> {
+        let here = Here::new(system, folder);
+        let _lock = here.place().lock().unwrap();
         for step in &self.steps {
-            run_step(system, &lock, step).map_err(|error| error.to_string())?;
+            run_step(&here, step).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -129,17 +130,14 @@ impl Chain {
     }
 }
 
-pub fn run_step(system: &dyn FileSystem, lock: &FolderLock, step: &Step) -> Result<JobDone, JobError<OpenError>> {
-    let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
-    let folder = JobFolder { system, lock, verify: &verify_block, survey: &survey };
-    let delete = step.delete.then_some(&step.inputs[..]);
-    folder.publish(step.outputs.iter().map(planned), delete)
+pub fn run_step(here: &Here, step: &Step) -> Result<Done, CompactionError> {
+    here.publish(&verify_block, step.outputs.iter().map(planned), step.delete.then_some(&step.inputs[..]))
 }
 
 /// Writes the header last, as one who streams does.
 pub fn planned((id, bytes): &Block) -> Planned<'_> {
     let (header, rest) = bytes.split_at(64);
-    let write: chronoxide_compactor::job::WriteBlock<'_> = Box::new(|out| {
+    let write: WriteBlock<'_> = Box::new(|out| {
         out.write_all(&[0; 64])?;
         out.write_all(rest)?;
         out.rewind()?;
@@ -148,8 +146,12 @@ pub fn planned((id, bytes): &Block) -> Planned<'_> {
     Planned { byte_len: Some(bytes.len() as u64), write }
 }
 
+pub fn key_of(id: BlockId) -> String {
+    format!("{id}.cx")
+}
+
 pub fn path_of(folder: &Path, id: BlockId) -> std::path::PathBuf {
-    folder.join(format!("{id}.cx"))
+    folder.join(key_of(id))
 }
 
 pub fn put(folder: &Path, (id, bytes): &Block) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use chronoxide_compactor::CompactOptions;
-use chronoxide_compactor::job::Unproven;
+use chronoxide_compactor::engine::Unproven;
 use chronoxide_compactor::plan::{
     CommitOptions, PLANS_PREFIX, PlanError, PlanOptions, Sizing, clean, commit, make_checked,
 };
@@ -63,7 +63,7 @@ fn an_unfinished_output_is_kept_if_its_parents_are_only_claimed() {
     assert_eq!((cleaned.outputs, cleaned.failed.len()), (vec![], 0));
     let [kept] = &cleaned.unproved[..] else { panic!("{:?}", cleaned.unproved) };
     assert!(matches!(kept.reason, Unproven::Missing { series: 31 }), "{kept:?}");
-    assert_eq!(kept.holders, [std::path::PathBuf::from("holder.cx")]);
+    assert_eq!(kept.holders, ["holder.cx"]);
     assert!(scene.keys().contains(&"merged.cx".to_owned()));
 }
 
@@ -169,6 +169,6 @@ fn a_hidden_holder_proves_nothing() {
     let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
     assert_eq!(cleaned.outputs, Vec::<String>::new());
     let [kept] = &cleaned.unproved[..] else { panic!("{:?}", cleaned.unproved) };
-    assert_eq!(kept.holders, [std::path::PathBuf::from("claim.cx")]);
+    assert_eq!(kept.holders, ["claim.cx"]);
     assert!(matches!(kept.reason, Unproven::Missing { series: 5 }), "{kept:?}");
 }

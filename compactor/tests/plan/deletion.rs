@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chronoxide_compactor::plan::{
-    CommitOptions, Committed, Plan, PlanError, PlanOptions, Sizing, abort, clean, commit, finish_commits, make,
+    CommitOptions, Committed, Plan, PlanError, PlanOptions, Sizing, abort, clean, commit, make,
 };
 use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_compactor::{CompactOptions, plan::JobInput};
@@ -51,7 +51,6 @@ fn inputs_wait_for_the_grace_period_of_their_commit() {
     let all = inputs(&scene, &plan);
     let before = now();
     assert!(commit_to_delete(&scene, &plan).deleted.is_empty());
-    assert!(finish_commits(&scene.place()).unwrap().is_empty(), "it is left to `clean`");
     for (time, count) in [(now(), all), (before + 3599, all), (now() + 3601, 0)] {
         let cleaned = clean(&scene.place(), time, 0).unwrap();
         assert!(cleaned.failed.is_empty(), "{cleaned:?}");
@@ -133,7 +132,6 @@ fn an_aborted_commit_is_not_finished() {
         let mark = to_document(&CommitOptions { delete_inputs: true, grace_seconds: 0 }).unwrap();
         scene.location.create_bytes(&format!("{}{name}", plan.prefix()), &mark).unwrap();
     }
-    assert!(finish_commits(&scene.place()).unwrap().is_empty());
     let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
     assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
     assert_eq!(scene.keys().len(), 10, "nothing was published");
@@ -149,9 +147,10 @@ fn a_commit_that_has_begun_cannot_be_aborted() {
         let mark = to_document(&CommitOptions { delete_inputs: true, grace_seconds }).unwrap();
         scene.location.create_bytes(&format!("{}commit.json", plan.prefix()), &mark).unwrap();
         assert!(matches!(abort(&plan, &scene.location), Err(PlanError::CommitBegun)));
-        assert_eq!(finish_commits(&scene.place()).unwrap().len(), 1);
+        let options = CommitOptions { delete_inputs: true, grace_seconds };
+        assert!(!commit(&plan, &scene.place(), options).unwrap().was_committed);
         scene.assert_seen("after the commit");
-        // The next compaction deletes the inputs, or `clean` after the grace period.
+        // The inputs are deleted at once, or by `clean` after the grace period.
         assert_eq!(inputs(&scene, &plan), if grace_seconds == 0 { 0 } else { all });
         let cleaned = clean(&scene.place(), i64::MAX, 0).unwrap();
         assert!(cleaned.failed.is_empty() && inputs(&scene, &plan) == 0, "{cleaned:?}");

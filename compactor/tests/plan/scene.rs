@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use chronoxide_compactor::engine::Workplace;
 use chronoxide_compactor::plan::{
-    CommitOptions, Committed, JobRun, Plan, PlanError, PlanOptions, PlannedJob, Record, Sizing, Workplace, commit,
-    make, run,
+    CommitOptions, Committed, JobRun, Plan, PlanError, PlanOptions, PlannedJob, Record, Sizing, commit, make, run,
 };
 use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_compactor::{CompactOptions, NoObserver};

@@ -1,9 +1,8 @@
 //! Leftovers of other runs: a killed compaction's inputs deleted by the next one, and shards that were made one by one.
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 
-use chronoxide_compactor::job::Unproven;
+use chronoxide_compactor::engine::Unproven;
 use chronoxide_compactor::{CompactOptions, NoObserver, Shards};
 use chronoxide_format::shard::Shard;
 use chronoxide_publish::Disk;
@@ -34,12 +33,12 @@ fn the_next_run_deletes_what_a_dead_one_has_merged_and_nothing_else() {
             assert_eq!(scene.judge(folder.path(), &case), 0, "temporary files: {}", case());
             let leftovers = deleted.as_ref().unwrap();
             assert!(leftovers.unreadable.is_empty(), "{}", case());
-            let deleted = &leftovers.deleted;
+            let deleted = &leftovers.keys;
             assert_eq!(scene.is_after(folder.path()), was_after, "{}", case());
             // A job that dropped series cannot be proved to hold its inputs, except for an input that had none of them.
             // Running the same job again deletes them.
             let is_kept = scene.options.leaves_out();
-            let is_held = |path: &PathBuf| scene.has_after(&before[path.file_name().unwrap().to_str().unwrap()]);
+            let is_held = |key: &String| scene.has_after(&before[key]);
             let reasons: Vec<&Unproven> = leftovers.kept.iter().map(|kept| &kept.reason).collect();
             match (&reasons[..], was_after) {
                 ([], true) if !is_kept || deleted.iter().all(is_held) => {

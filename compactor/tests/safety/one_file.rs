@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use chronoxide_compactor::job::verify_block;
-use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, NoObserver, Observer, PLANNED_SERIES, Phase};
+use chronoxide_compactor::{
+    CompactOptions, Compaction, CompactionError, NoObserver, Observer, PLANNED_SERIES, Phase, verify_block,
+};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, FileSystem, is_temporary_name, recover};
-use chronoxide_reader::OpenError;
 use chronoxide_testkit::sweep;
 
 use super::scene::{EFFECTS, Files, Scene, files, name_of, scenes};
@@ -32,12 +32,7 @@ impl OneFile {
         [Self { scene: scene(), target: TARGET.to_owned(), existing: Existing::Refuse }, replaced(0), replaced(2)]
     }
 
-    fn run(
-        &self,
-        system: &dyn FileSystem,
-        folder: &Path,
-        observer: &dyn Observer,
-    ) -> Result<u64, CompactionError<OpenError>> {
+    fn run(&self, system: &dyn FileSystem, folder: &Path, observer: &dyn Observer) -> Result<u64, CompactionError> {
         let inputs: Vec<BlockView<'_>> =
             self.scene.inputs.iter().map(|block| BlockView::open(block).unwrap()).collect();
         let compaction = Compaction {

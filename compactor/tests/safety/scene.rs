@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Leftovers, Proof, verify_block};
+use chronoxide_compactor::engine::Deleted;
 use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, NoObserver, Observer, PLANNED_SERIES, Rewrite, Shards, Summary,
 };
@@ -18,14 +18,14 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::expected;
 use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
-use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};
-use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
+use chronoxide_publish::{Disk, FileSystem, is_temporary_name};
+use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::random::{Random, random_metrics, random_plan, random_series};
 
-use crate::support::{content, empty_folder};
+use crate::support::{self, Here, content, empty_folder};
 
-pub type Done = Result<(Summary, JobDone), CompactionError<OpenError>>;
+pub type Done = Result<(Summary, support::Done), CompactionError>;
 
 pub const EFFECTS: [Effect; 3] = [Effect::Nothing, Effect::Half, Effect::Whole];
 
@@ -79,8 +79,7 @@ impl Scene {
         let (folder, system) = (scene.folder(), Faults::none());
         let (summary, done) = scene.run(&system, folder.path()).unwrap();
         for output in &done.outputs {
-            let name = output.path.file_name().unwrap().to_str().unwrap().to_owned();
-            scene.outputs.insert(name, fs::read(&output.path).unwrap());
+            scene.outputs.insert(output.key.clone(), fs::read(folder.path().join(&output.key)).unwrap());
         }
         (scene.calls, scene.written) = (system.calls(), system.written());
         assert_eq!(
@@ -126,11 +125,16 @@ impl Scene {
         folder
     }
 
-    pub fn run(&self, system: &dyn FileSystem, folder: &Path) -> Done {
+    pub fn run(&self, system: &(impl FileSystem + Clone + 'static), folder: &Path) -> Done {
         self.run_watched(system, folder, &NoObserver)
     }
 
-    pub fn run_watched(&self, system: &dyn FileSystem, folder: &Path, observer: &dyn Observer) -> Done {
+    pub fn run_watched(
+        &self,
+        system: &(impl FileSystem + Clone + 'static),
+        folder: &Path,
+        observer: &dyn Observer,
+    ) -> Done {
         self.run_as(&self.options, system, folder, observer)
     }
 
@@ -138,16 +142,14 @@ impl Scene {
     pub fn run_as(
         &self,
         options: &CompactOptions,
-        system: &dyn FileSystem,
+        system: &(impl FileSystem + Clone + 'static),
         folder: &Path,
         observer: &dyn Observer,
     ) -> Done {
-        let lock = FolderLock::try_lock(folder).unwrap();
-        recover(system, folder).unwrap();
+        let here = Here::new(system, folder);
+        let _lock = here.place().lock().unwrap();
         let inputs: Vec<BlockView<'_>> = self.inputs.iter().map(|block| BlockView::open(block).unwrap()).collect();
         let ids: Vec<BlockId> = inputs.iter().map(BlockView::block_id).collect();
-        let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
-        let job = JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey };
         let compaction = Compaction {
             system,
             inputs: &inputs,
@@ -157,17 +159,18 @@ impl Scene {
             planned_series: PLANNED_SERIES,
             observer,
         };
-        compaction.merge_to_folder(&job, self.delete.then_some(&ids[..]))
+        here.merge(&compaction, self.delete.then_some(&ids[..]))
     }
 
     /// Deletes what the outputs of complete jobs were made of, as who comes after a killed compaction does.
-    pub fn clean(&self, system: &dyn FileSystem, folder: &Path) -> Result<Leftovers, JobError<OpenError>> {
-        let lock = FolderLock::try_lock(folder).unwrap();
-        recover(system, folder).unwrap();
-        let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
-        let open = |path: &Path| Block::read(path, Checks::Never);
-        let proof = Proof { system, open: &open, memory_limit: None, external_labels: &[], observer: &NoObserver };
-        JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged(&proof)
+    pub fn clean(
+        &self,
+        system: &(impl FileSystem + Clone + 'static),
+        folder: &Path,
+    ) -> Result<Deleted, CompactionError> {
+        let here = Here::new(system, folder);
+        let _lock = here.place().lock().unwrap();
+        here.place().delete_merged(&[], i64::MAX)
     }
 
     /// Returns true if readers see the outputs.

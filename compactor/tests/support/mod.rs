@@ -3,6 +3,8 @@
 // Each test binary uses its own part.
 #![allow(dead_code)]
 
+mod here;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::process::Output;
@@ -14,6 +16,8 @@ use chronoxide_planner::Layout;
 use chronoxide_select::Selector;
 use chronoxide_testkit::plan::Labelset;
 use chronoxide_testkit::random::Random;
+#[allow(unused_imports)]
+pub use here::{Done, Here};
 
 fn some<T: Clone>(all: &[T], percent: usize, random: &mut Random) -> Vec<T> {
     let mut some: Vec<T> = all.iter().filter(|_| random.percent(percent)).cloned().collect();

@@ -5,20 +5,21 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chronoxide_compactor::job::JobFolder;
+use chronoxide_compactor::engine::{Publisher, Refused, Workplace};
 use chronoxide_compactor::{
-    CompactOptions, Compaction, CompactionError, KeptColumns, Observer, Phase, Rewrite, Summary,
+    CompactOptions, Compaction, CompactionError, KeptColumns, Observer, Phase, Rewrite, Summary, verify_file,
 };
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
+use chronoxide_publish::{Disk, make_folder};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 use chronoxide_select::{Patterns, Selector};
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Location};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{CompactError, Raise, io_cause, message, os_error, raise_open};
+use crate::errors::{CompactError, Raise, io_cause, message, raise_open};
 use crate::ingest::{Output, layout};
 use crate::labels::{Paths, parse};
 use crate::watch::{self, Watch};
@@ -161,15 +162,18 @@ fn merge(
         return Ok((summary, vec![published.path]));
     }
     make_folder(&Disk, output).map_err(|error| PyOSError::new_err(message(&error)))?;
-    let lock = FolderLock::try_lock(output).map_err(|error| PyOSError::new_err(message(&error)))?;
-    recover(&Disk, output).map_err(|error| os_error(&error, output))?;
-    let folder = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &map_folder };
-    let (summary, done) = compaction.merge_to_folder(&folder, None).map_err(failed)?;
-    Ok((summary, done.outputs.into_iter().map(|output| output.path).collect()))
+    let (location, cache) = (Location::folder(output), Cache::from_environment(DEFAULT_CACHE_LEN));
+    let observer = compaction.observer;
+    let place = Workplace { location: &location, cache: &cache, map: &map, memory_limit: None, observer };
+    let _lock = place.lock().map_err(failed)?;
+    let mut publisher = Publisher::new(&place, &verify);
+    let summary = compaction.publish_in(output, |_, draft| publisher.publish(draft.into())).map_err(failed)?;
+    let outputs = publisher.finish().map_err(failed)?;
+    Ok((summary, outputs.iter().map(|published| output.join(&published.key)).collect()))
 }
 
 /// Returns the exception of a compaction, with the path of the block at fault.
-fn raise(error: CompactionError<OpenError>, blocks: &[Block]) -> PyErr {
+fn raise(error: CompactionError, blocks: &[Block]) -> PyErr {
     use chronoxide_compactor::CompactError as Cause;
     match error {
         CompactionError::Compact(Cause::Input { input, source }) if input < blocks.len() => {
@@ -197,10 +201,6 @@ fn map_folder(path: &Path) -> Result<Folder, FolderError> {
 }
 
 /// Verifies a written block.
-fn verify(path: &Path) -> Result<Lineage, OpenError> {
-    let damaged = |source| OpenError::Block { path: path.to_owned(), source };
-    let block = map(path)?;
-    let view = block.view();
-    chronoxide_compactor::verify(&view).map_err(damaged)?;
-    Lineage::from_view(&view).map_err(damaged)
+fn verify(path: &Path) -> Result<Lineage, Refused> {
+    verify_file(path, &map)
 }

@@ -6,12 +6,10 @@
 //! | `source` | reads plans, and opens the location and the cache |
 //! | `plan` | `plan` and `plan --abort` |
 //! | `run` | `run`: one job, or all of them |
-//! | `in_place` | a location that is compacted at once |
 //! | `publish` | `commit` and `status` |
 //! | `tidy` | `clean` and `index` |
 
 mod arguments;
-mod in_place;
 mod plan;
 mod publish;
 mod run;
@@ -20,7 +18,7 @@ mod tidy;
 
 use crate::{Exit, Failure, Interruption};
 pub(crate) use arguments::Command;
-pub(crate) use in_place::compact;
+pub(crate) use source::warn_of_manifest;
 
 /// Runs a subcommand.
 pub(crate) fn dispatch(command: &Command, interruption: &Interruption) -> Result<Exit, Failure> {

@@ -1,8 +1,5 @@
 //! `commit` and `status`.
 
-use std::path::PathBuf;
-
-use chronoxide_compactor::job::Kept;
 use chronoxide_compactor::plan::{self, CommitOptions, Committed, JobState, Plan, PlanState};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
@@ -10,6 +7,7 @@ use chronoxide_text::human;
 use super::arguments::{CommitArguments, StatusArguments};
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
+use crate::compact::kept::{kept_json, tell_kept};
 use crate::compact::report::write_unknown_sections;
 use crate::{Exit, Failure, Interruption, Quiet, json_line, print, print_styled, tell};
 
@@ -23,18 +21,11 @@ pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -
     let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
     let committed = plan::commit(&plan, &place, options).map_err(Error::from)?;
     show(&plan, &committed, arguments.json, arguments.quiet)?;
-    Ok(source::tell_kept(&location, &committed.kept))
-}
-
-/// Returns the blocks that were kept without proof, as JSON.
-pub(super) fn kept_json(kept: &[Kept]) -> Vec<serde_json::Value> {
-    let keys = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-    let object = |Kept { blocks, holders, reason, .. }: &Kept| serde_json::json!({ "blocks": keys(blocks), "holders": keys(holders), "reason": reason.to_string() });
-    kept.iter().map(object).collect()
+    Ok(tell_kept(&location, &committed.kept))
 }
 
 /// Prints the result of a commit.
-pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Quiet) -> Result<(), Failure> {
+fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Quiet) -> Result<(), Failure> {
     let [read, written, duplicates] =
         [committed.read, committed.written, committed.duplicates].map(|totals| totals.series);
     if is_json {

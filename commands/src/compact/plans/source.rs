@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use chronoxide_compactor::job::Kept;
-use chronoxide_compactor::plan::{PLANS_PREFIX, Plan, Workplace};
+use chronoxide_compactor::engine::Workplace;
+use chronoxide_compactor::plan::{PLANS_PREFIX, Plan};
 use chronoxide_compactor::{Observer, Phase};
 use chronoxide_publish::{Disk, FolderLock, recover};
 use chronoxide_store::{Cache, Listing, Location, MANIFEST_KEY};
@@ -12,8 +12,8 @@ use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::CacheArguments;
+use crate::compact::blocks;
 use crate::compact::failure::Error;
-use crate::compact::{blocks, folder};
 use crate::{Exit, Failure, HasExit, Interruption, Message, OrExit, tell};
 
 /// Reads a plan from a file, a URL, or standard input.
@@ -54,11 +54,6 @@ impl Watch<'_> {
     ) -> Workplace<'a> {
         Workplace { location, cache, map: &blocks::map, memory_limit: Some(memory_limit), observer: self }
     }
-}
-
-/// Prints the blocks of a location that were kept without proof. Returns the exit code.
-pub(super) fn tell_kept(location: &Location, kept: &[Kept]) -> Exit {
-    folder::tell_kept(kept, &|key| location.name(&key.display().to_string()))
 }
 
 /// Opens the location of a plan.
@@ -129,7 +124,7 @@ impl CacheArguments {
 }
 
 /// Prints that the manifest does not describe these blocks as they are, and what corrects it.
-pub(super) fn warn_of_manifest(location: &Location, contradicted: &[String], remedy: &str) {
+pub(crate) fn warn_of_manifest(location: &Location, contradicted: &[String], remedy: &str) {
     let Some(first) = contradicted.first() else { return };
     let (manifest, first) = (location.name(MANIFEST_KEY), location.name(first));
     let count = human::count_of(contradicted.len() as u64, "block");

@@ -8,9 +8,9 @@ use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::{CleanArguments, IndexArguments};
-use super::publish::kept_json;
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
+use crate::compact::kept::{kept_json, tell_kept};
 use crate::{Exit, Failure, HasExit, Interruption, Message, json_line, print, tell};
 
 pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> Result<Exit, Failure> {
@@ -23,7 +23,7 @@ pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> 
     let watch = Watch(interruption);
     let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
     let cleaned = plan::clean(&place, now, arguments.grace.as_secs()).map_err(Error::from)?;
-    let mut exit = source::tell_kept(&location, &cleaned.unproved);
+    let mut exit = tell_kept(&location, &cleaned.unproved);
     let mut failed = Vec::new();
     for (plan, error) in cleaned.failed {
         let error = Error::from(error);

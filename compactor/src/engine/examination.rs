@@ -1,7 +1,6 @@
-//! Deletion of blocks that this process did not merge: only with proof of their content.
+//! Examines blocks that this process did not merge: they go only with proof of their content.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{DeletionOrder, HiddenBlocks, Lineage, Reason, deletion_order, hidden_blocks};
@@ -19,10 +18,10 @@ const MAX_READS: usize = 64;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Kept {
-    /// The blocks.
-    pub blocks: Vec<PathBuf>,
+    /// Keys of the blocks.
+    pub blocks: Vec<String>,
     /// Live blocks that hold the series of these blocks, if lineage is true.
-    pub holders: Vec<PathBuf>,
+    pub holders: Vec<String>,
     /// Reason why they are kept.
     pub reason: Unproven,
 }
@@ -30,22 +29,24 @@ pub struct Kept {
 /// Blocks that can be deleted, and blocks that are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Examined {
-    /// Blocks whose series are proved to be in live blocks, in an order of deletion that is safe if it is stopped.
-    pub(crate) order: Vec<PathBuf>,
+    /// Keys of blocks whose series are proved to be in live blocks, in an order of deletion that is safe if it is
+    /// stopped.
+    pub(crate) order: Vec<String>,
     pub(crate) kept: Vec<Kept>,
 }
 
 /// Proves that the blocks of the first list hold all series of those of the second. An error stops the deletion.
-pub(crate) type Prove<'a, E> = dyn FnMut(&[PathBuf], &[PathBuf]) -> Result<Result<(), Unproven>, E> + 'a;
+pub(crate) type Prove<'a, E> = dyn FnMut(&[usize], &[usize]) -> Result<Result<(), Unproven>, E> + 'a;
 
-/// Examines the hidden blocks that are due. `prove` reads the blocks at its second argument, and proves that the live
-/// blocks at its first hold all their series; lineage only says which blocks to read.
+/// Examines the hidden blocks that are due, by their keys and lineages. `prove` reads the blocks at the places of its
+/// second argument, and proves that the live blocks at those of its first hold all their series; lineage only says
+/// which blocks to read.
 ///
 /// Blocks that the same live blocks hold are proved together. If that fails, each half of their jobs is, and so on, so
 /// that a false claim keeps few others.
 pub(crate) fn examine<E>(
-    blocks: &[(PathBuf, Lineage)],
-    is_due: &dyn Fn(&Path, Reason) -> bool,
+    blocks: &[(String, Lineage)],
+    is_due: &dyn Fn(&str, Reason) -> bool,
     prove: &mut Prove<'_, E>,
 ) -> Result<Examined, E> {
     let lineages: Vec<&Lineage> = blocks.iter().map(|(_, lineage)| lineage).collect();
@@ -56,16 +57,15 @@ pub(crate) fn examine<E>(
             by_holders.entry(holders).or_default().push(hidden);
         }
     }
-    let paths = |places: &[usize]| -> Vec<PathBuf> { places.iter().map(|place| blocks[*place].0.clone()).collect() };
+    let keys = |places: &[usize]| -> Vec<String> { places.iter().map(|place| blocks[*place].0.clone()).collect() };
     let (mut proved, mut kept) = (BTreeSet::new(), Vec::new());
     let mut reads = blocks.len().saturating_mul(MAX_READS);
     for (holders, groups) in by_holders {
         let read_only = holders.iter().find(|place| lineages[**place].is_read_only);
-        let holders = paths(&holders);
         let mut prove = |hidden: &[usize]| match read_only {
-            Some(place) => Ok(Err(Unproven::ReadOnly { path: blocks[*place].0.clone() })),
+            Some(place) => Ok(Err(Unproven::ReadOnly { path: blocks[*place].0.clone().into() })),
             None if holders.is_empty() => Ok(Err(Unproven::StillNeeded)),
-            None => prove(&holders, &paths(hidden)),
+            None => prove(&holders, hidden),
         };
         let mut attempts = 0;
         let mut waiting = vec![&groups[..]];
@@ -81,19 +81,19 @@ pub(crate) fn examine<E>(
                     let (first, second) = groups.split_at(groups.len() / 2);
                     waiting.extend([second, first]);
                 }
-                Err(reason) => kept.push(Kept { blocks: paths(&hidden), holders: holders.clone(), reason }),
+                Err(reason) => kept.push(Kept { blocks: keys(&hidden), holders: keys(&holders), reason }),
             }
         }
     }
     let DeletionOrder { order, needed, .. } = deletion_order(&lineages, &proved);
     let needed: BTreeSet<BlockId> = needed.into_iter().collect();
     let needed = blocks.iter().filter(|(_, lineage)| needed.contains(&lineage.id));
-    kept.extend(needed.map(|(path, _)| Kept {
-        blocks: vec![path.clone()],
+    kept.extend(needed.map(|(key, _)| Kept {
+        blocks: vec![key.clone()],
         holders: Vec::new(),
         reason: Unproven::StillNeeded,
     }));
-    Ok(Examined { order: paths(&order), kept })
+    Ok(Examined { order: keys(&order), kept })
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    fn block(kind: u8, number: usize, job: Option<(u8, usize, u32, u32)>, parents: Vec<BlockId>) -> (PathBuf, Lineage) {
+    fn block(kind: u8, number: usize, job: Option<(u8, usize, u32, u32)>, parents: Vec<BlockId>) -> (String, Lineage) {
         let job = job.map(|(kind, number, output, output_count)| Job { id: id(kind, number).0, output, output_count });
         let lineage = Lineage {
             id: id(kind, number),
@@ -115,7 +115,7 @@ mod tests {
             is_read_only: false,
             is_rewritten: false,
         };
-        (format!("{kind}-{number}.cx").into(), lineage)
+        (format!("{kind}-{number}.cx"), lineage)
     }
 
     fn id(kind: u8, number: usize) -> BlockId {
@@ -137,17 +137,18 @@ mod tests {
             blocks.push(block(3, number, Some((5, 0, number as u32, COUNT as u32)), all));
         }
         let (mut proofs, mut read) = (0, 0);
-        let lie = PathBuf::from("1-77.cx");
+        let lie = "1-77.cx";
+        let is_lie = |place: &usize| blocks[*place].0 == lie;
         let examined = examine(&blocks, &|_, _| true, &mut |holders, hidden| {
             proofs += 1;
             read += holders.len() + hidden.len();
-            Ok::<_, Infallible>(if hidden.contains(&lie) { Err(Unproven::Missing { series: 1 }) } else { Ok(()) })
+            Ok::<_, Infallible>(if hidden.iter().any(is_lie) { Err(Unproven::Missing { series: 1 }) } else { Ok(()) })
         });
         let Examined { order, kept } = examined.unwrap_or_else(|never| match never {});
         assert!(proofs <= 21 && read <= 25 * blocks.len(), "{proofs} proofs read {read} blocks");
         // The block, and the output without which it would be live again.
-        let kept: Vec<&PathBuf> = kept.iter().flat_map(|kept| &kept.blocks).collect();
-        assert_eq!(kept, [&lie, &PathBuf::from("2-77.cx")]);
+        let kept: Vec<&String> = kept.iter().flat_map(|kept| &kept.blocks).collect();
+        assert_eq!(kept, [lie, "2-77.cx"]);
         assert_eq!(order.len(), 2 * COUNT - 2);
     }
 

@@ -9,7 +9,9 @@ use chronoxide_format::shard::SHARD_KEY;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
+use chronoxide_store::StoreError;
 
+use super::CompactionError;
 use crate::columns;
 use crate::compact::check_memory;
 use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY};
@@ -66,6 +68,9 @@ pub enum Unproven {
     /// A block cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// A block cannot be fetched.
+    #[error(transparent)]
+    Store(StoreError),
     /// A block is damaged, or has an unsupported version or feature.
     #[error("{}: {}", path.display(), error.reason())]
     Block { path: PathBuf, error: CompactError },
@@ -84,7 +89,18 @@ impl Unproven {
             | Self::Column { .. }
             | Self::ReadOnly { .. }
             | Self::StillNeeded => true,
-            Self::Postponed | Self::Block { .. } | Self::Open(_) | Self::Compact(_) => false,
+            Self::Postponed | Self::Block { .. } | Self::Open(_) | Self::Store(_) | Self::Compact(_) => false,
+        }
+    }
+}
+
+impl From<CompactionError> for Unproven {
+    fn from(error: CompactionError) -> Self {
+        match error {
+            CompactionError::Open(error) => Self::Open(error),
+            CompactionError::Store(error) => Self::Store(error),
+            CompactionError::Compact(error) => Self::Compact(error),
+            other => Self::Compact(CompactError::Write(std::io::Error::other(other))),
         }
     }
 }

@@ -1,0 +1,306 @@
+//! Publishes outputs, or finds existing ones.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use chronoxide_publish::{Candidate, Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
+use chronoxide_reader::lineage::Lineage;
+use chronoxide_reader::{BlockId, Job};
+use chronoxide_store::{Created, StoreError, Wanted, header_checksum};
+
+use super::place::key_of;
+use super::{CompactionError, Refused, Workplace};
+use crate::Draft;
+
+/// Length of the header of a block.
+const HEADER_LEN: usize = 64;
+
+/// Writes a block and returns its id. It may seek back to fill in the header.
+pub type WriteBlock<'a> = Box<dyn FnOnce(&mut dyn Output) -> io::Result<BlockId> + 'a>;
+
+/// An output to be written.
+pub struct Planned<'a> {
+    /// Length in bytes, if known before it is written.
+    pub byte_len: Option<u64>,
+    /// Writes the block. Its id, which is its name, covers all of its bytes: a compaction that is run again writes an
+    /// output that exists already to a temporary file, and drops it.
+    pub write: WriteBlock<'a>,
+}
+
+impl fmt::Debug for Planned<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planned").field("byte_len", &self.byte_len).finish_non_exhaustive()
+    }
+}
+
+impl<'a> From<Draft<'a>> for Planned<'a> {
+    fn from(draft: Draft<'a>) -> Self {
+        Self { byte_len: Some(draft.byte_len()), write: Box::new(move |mut out| draft.write_to(&mut out)) }
+    }
+}
+
+/// A published and verified output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PublishedOutput {
+    /// Key in the location.
+    pub key: String,
+    /// Block id.
+    pub id: BlockId,
+    /// Length in bytes.
+    pub byte_len: u64,
+    /// Checksum of the header.
+    pub header_checksum: u32,
+    /// True if it existed already, from a run that was killed.
+    pub found: bool,
+}
+
+impl PublishedOutput {
+    /// Returns the output as a block that is wanted from its location.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { key: &self.key, byte_len: self.byte_len, id: self.id, header_checksum: self.header_checksum }
+    }
+}
+
+/// Verifies a written block, under its temporary name or its own, and returns its origin.
+pub type Check<'a> = dyn Fn(&Path) -> Result<Lineage, Refused> + 'a;
+
+/// Publishes the outputs of a merge in a location, one by one. All must belong to one job.
+///
+/// Readers of the location see each series exactly once at any time, even if the process dies, because blocks name
+/// their origin ([`lineage`](chronoxide_reader::lineage)): while outputs are missing, the inputs hide the others; once
+/// all outputs exist, they hide the inputs. A compaction that died can be run again: it verifies and reuses existing
+/// outputs.
+///
+/// ```
+/// use chronoxide_compactor::engine::{Planned, Publisher, Workplace};
+/// use chronoxide_compactor::{CompactOptions, Compaction, NoObserver};
+/// use chronoxide_format::view::BlockView;
+/// use chronoxide_reader::{Block, Checks};
+/// use chronoxide_store::{Cache, Listing, Location};
+///
+/// # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/");
+/// # let blocks = tempfile::tempdir()?;
+/// # for name in ["plain-bitpacked.cx", "lists-fixedwidth.cx"] {
+/// #     std::fs::copy(format!("{golden}{name}"), blocks.path().join(name))?;
+/// # }
+/// let (location, cache) = (Location::folder(blocks.path()), Cache::from_environment(1 << 30));
+/// let map = |path: &std::path::Path| Block::read(path, Checks::Never);
+/// let place =
+///     Workplace { location: &location, cache: &cache, map: &map, memory_limit: None, observer: &NoObserver };
+/// let _lock = place.lock()?;
+/// let listing = place.list()?;
+/// let open = |key: &str| map(&location.path(key).unwrap());
+/// let inputs = listing.live.iter().map(|block| open(&block.object.key)).collect::<Result<Vec<_>, _>>()?;
+/// let views: Vec<BlockView<'_>> = inputs.iter().map(|block| *block.view()).collect();
+/// let merged = Compaction::new(&views, &CompactOptions::default()).merge_to_memory()?.block;
+///
+/// let id = BlockView::open(&merged)?.block_id();
+/// let verify = |path: &std::path::Path| place.verify(path);
+/// let mut publisher = Publisher::new(&place, &verify);
+/// publisher.publish(Planned { byte_len: None, write: Box::new(|out| out.write_all(&merged).map(|()| id)) })?;
+/// let outputs = publisher.finish()?;
+/// assert_eq!(outputs[0].key, format!("{id}.cx"));
+/// // Readers see the output, and no input any more.
+/// assert_eq!(Listing::read(&location)?.live.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Publisher<'a> {
+    place: &'a Workplace<'a>,
+    verify: &'a Check<'a>,
+    /// Keys of the outputs; without them, they are named after their ids.
+    keys: Option<&'a [String]>,
+    /// Number of the only output that this process writes, if other processes write the others.
+    only: Option<u32>,
+    job: Option<Job>,
+    published: Vec<PublishedOutput>,
+}
+
+impl fmt::Debug for Publisher<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher")
+            .field("place", &self.place)
+            .field("published", &self.published)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Publisher<'a> {
+    /// Publishes outputs under their ids.
+    #[must_use]
+    pub fn new(place: &'a Workplace<'a>, verify: &'a Check<'a>) -> Self {
+        Self { place, verify, keys: None, only: None, job: None, published: Vec::new() }
+    }
+
+    /// Publishes outputs under these keys, in their order.
+    #[must_use]
+    pub fn under(self, keys: &'a [String]) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// Publishes one output of a job that other processes share: number `output`, from 0, if given.
+    #[must_use]
+    pub fn only(self, output: Option<u32>) -> Self {
+        Self { only: output, ..self }
+    }
+
+    pub(crate) fn place(&self) -> &'a Workplace<'a> {
+        self.place
+    }
+
+    /// Publishes the next output, unless it exists already. Returns its id.
+    ///
+    /// # Errors
+    /// See [`CompactionError`].
+    pub fn publish(&mut self, Planned { byte_len: expected, write }: Planned<'_>) -> Result<BlockId, CompactionError> {
+        let key = match self.keys {
+            Some(keys) => {
+                let missing = || CompactionError::MissingOutputs { expected: keys.len() as u32, published: keys.len() };
+                Some(keys.get(self.published.len()).ok_or_else(missing)?.clone())
+            }
+            None => None,
+        };
+        let (id, checked) = (Cell::new(BlockId::default()), RefCell::new(None));
+        let write = |out: &mut dyn Output| write(out).inspect(|written| id.set(*written));
+        let check = |path: &Path, found: u64| -> Result<(), Refused> {
+            let job = self.check((id.get(), expected), path, found)?;
+            *checked.borrow_mut() = Some((job, found, checksum(path)?));
+            Ok(())
+        };
+        let named = || key.clone().unwrap_or_else(|| key_of(id.get()));
+        let found = match self.place.location.system() {
+            Some(_) => self.publish_file(&named, write, &check)?,
+            None => self.upload(&named, write, &check, &|| {
+                checked.borrow().as_ref().map(|&(_, byte_len, sum)| (byte_len, sum))
+            })?,
+        };
+        let (key, id) = (named(), id.get());
+        let Some((job, byte_len, header_checksum)) = checked.into_inner() else {
+            let source = io::Error::other("the output was not verified");
+            return Err(StoreError::Io { object: self.place.location.name(&key), operation: "publish", source }.into());
+        };
+        self.job = Some(job);
+        self.published.push(PublishedOutput { key, id, byte_len, header_checksum, found });
+        Ok(id)
+    }
+
+    /// Publishes a file in a folder of this machine. Returns true if it existed.
+    fn publish_file(
+        &self,
+        key: &dyn Fn() -> String,
+        write: impl FnOnce(&mut dyn Output) -> io::Result<BlockId>,
+        check: &dyn Fn(&Path, u64) -> Result<(), Refused>,
+    ) -> Result<bool, CompactionError> {
+        let Workplace { location, .. } = self.place;
+        let system = self.place.system();
+        let file = |key: &str| location.path(key).unwrap_or_default();
+        let mut folder = file("");
+        // The id, and with it the name, is known when the block is written.
+        if let Some(below) =
+            self.keys.and_then(|_| file(&key()).parent().map(Path::to_owned)).filter(|it| *it != folder)
+        {
+            folder = below;
+            make_folder(system, &folder).map_err(|error| StoreError::Io {
+                object: folder.display().to_string(),
+                operation: "make the folder",
+                source: io::Error::other(error),
+            })?;
+        }
+        let name = |key: String| key.rsplit('/').next().map(str::to_owned).unwrap_or_default();
+        let write = |out: &mut dyn Output| write(out).map(|_| name(key()));
+        let published = publish_in(system, &folder, write, |candidate| check(candidate.path(), candidate.byte_len()));
+        match published {
+            Ok(_) => Ok(false),
+            Err(PublishError::Exists { path }) => {
+                let occupied = |source| CompactionError::Occupied { object: location.name(&key()), source };
+                // If the length is unknown, the verifier reports the reason.
+                let found = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+                check(&path, found).map_err(occupied)?;
+                self.make_durable(&path, &folder).map_err(|source| CompactionError::Sync { path, source })?;
+                Ok(true)
+            }
+            Err(error) => Err(CompactionError::Publish(error)),
+        }
+    }
+
+    /// Syncs an existing output. The run that published it may have been killed before that, or the file was copied
+    /// here.
+    fn make_durable(&self, path: &Path, folder: &Path) -> io::Result<()> {
+        let system = self.place.system();
+        let file = system.open(path)?;
+        // Other systems sync only files that are open for writing.
+        if cfg!(unix) {
+            system.sync_file(&file)?;
+        }
+        system.sync_folder(folder)
+    }
+
+    /// Writes a file of this machine, and creates the object. Returns true if it existed.
+    fn upload(
+        &self,
+        key: &dyn Fn() -> String,
+        write: impl FnOnce(&mut dyn Output) -> io::Result<BlockId>,
+        check: &dyn Fn(&Path, u64) -> Result<(), Refused>,
+        written: &dyn Fn() -> Option<(u64, u32)>,
+    ) -> Result<bool, CompactionError> {
+        let Workplace { location, cache, observer, .. } = *self.place;
+        let scratch = cache.scratch("output")?;
+        let mut id = BlockId::default();
+        let fill = |out: &mut dyn Output| write(out).map(|written| id = written);
+        let candidate = |candidate: &Candidate<'_>| check(candidate.path(), candidate.byte_len());
+        publish(&Disk, &scratch, Existing::Replace, fill, candidate)?;
+        let (byte_len, header_checksum) = written().unwrap_or_default();
+        observer.uploading(byte_len);
+        let key = key();
+        let created = location.create(&key, &scratch);
+        // Later merges may run on this machine.
+        let adopted = cache.adopt(&scratch, &Wanted { key: &key, byte_len, id, header_checksum });
+        let created = created?;
+        adopted?;
+        Ok(created == Created::Found)
+    }
+
+    fn check(&self, (expected, byte_len): (BlockId, Option<u64>), path: &Path, found: u64) -> Result<Job, Refused> {
+        let lineage = (self.verify)(path)?;
+        if lineage.id != expected {
+            return Err(Refused::OtherBlock { expected, found: lineage.id });
+        }
+        if let Some(expected) = byte_len.filter(|expected| *expected != found) {
+            return Err(Refused::OtherLength { expected, found });
+        }
+        self.job_of(&lineage).ok_or(Refused::OtherJob { output: self.published.len() })
+    }
+
+    /// Returns the job of an output, if it is the next output of the job.
+    fn job_of(&self, lineage: &Lineage) -> Option<Job> {
+        let job = lineage.job?;
+        let due = self.published.len() as u64 + u64::from(self.only.unwrap_or(0));
+        let next = u64::from(job.output) == due && job.output < job.output_count;
+        let others = self.job.is_none_or(|other| (other.id, other.output_count) == (job.id, job.output_count));
+        (next && others).then_some(job)
+    }
+
+    /// Ends the job. Returns its outputs, in order.
+    ///
+    /// # Errors
+    /// [`CompactionError::MissingOutputs`].
+    pub fn finish(self) -> Result<Vec<PublishedOutput>, CompactionError> {
+        let expected = self.job.filter(|_| self.only.is_none()).map_or(1, |job| job.output_count);
+        if usize::try_from(expected) != Ok(self.published.len()) {
+            return Err(CompactionError::MissingOutputs { expected, published: self.published.len() });
+        }
+        Ok(self.published)
+    }
+}
+
+/// Returns the checksum of the header of a file.
+fn checksum(path: &Path) -> Result<u32, Refused> {
+    let failed = |source| chronoxide_reader::OpenError::Io { path: path.to_owned(), source };
+    let mut header = [0; HEADER_LEN];
+    File::open(path).and_then(|mut file| file.read_exact(&mut header)).map_err(failed)?;
+    Ok(header_checksum(&header))
+}
