@@ -13,12 +13,12 @@ use crate::progress::{Phase, Watch};
 use crate::{CompactError, verification};
 
 /// Sums over all inputs, from their verification.
-pub(super) struct Verified {
+pub(super) struct Totals {
     pub series_count: u64,
     pub fingerprint: Fingerprint,
 }
 
-impl Verified {
+impl Totals {
     /// Verifies the inputs on all threads.
     ///
     /// # Errors
@@ -29,19 +29,19 @@ impl Verified {
                 return Err(CompactError::ReadOnly { input, reason });
             }
         }
-        let mut verified = Self { series_count: 0, fingerprint: Fingerprint::ZERO };
+        let mut totals = Self { series_count: 0, fingerprint: Fingerprint::ZERO };
         let mut first = 0;
         for group in inputs.chunks(rayon::current_num_threads() * 4) {
             watch.progress(Phase::Verify, first as u64, inputs.len() as u64)?;
             let results: Vec<_> = group.par_iter().map(verification::verify).collect();
             for (input, result) in (first..).zip(results) {
                 let content = result.in_input(input)?;
-                verified.series_count += content.series_count;
-                verified.fingerprint = verified.fingerprint + content.fingerprint;
+                totals.series_count += content.series_count;
+                totals.fingerprint = totals.fingerprint + content.fingerprint;
             }
             first += group.len();
         }
-        Ok(verified)
+        Ok(totals)
     }
 
     /// Compares counts and fingerprints of the inputs with those of the outputs and of series that are in none.

@@ -2,7 +2,7 @@
 
 use chronoxide_format::identity::Fingerprint;
 
-use super::outputs::MergedOutputs;
+use super::packed::MergedOutputs;
 use crate::merge::{Filter, Vocabulary};
 use crate::progress::Timings;
 use crate::{CompactOptions, Rewrite};

@@ -1,21 +1,25 @@
-//! Merges rows, and turns them into outputs and remaps.
+//! [`Packed`]: merged rows, which become outputs and remaps.
 
 use std::time::Instant;
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::view::Job;
+use chronoxide_format::view::{BlockView, Job};
 use chronoxide_format::write::BlockMeta;
+use chronoxide_format::{Forecast, PLAN_KEY};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Contents, Spool};
 
 use super::Summary;
+use super::merged::Merged;
+use super::planning::Planning;
+use super::summary::unmatched;
 use crate::columns::MergedColumns;
-use crate::merge::{MergeContext, Sharding, Tally};
+use crate::merge::{AllLabelRows, MergeContext, Sharding, Tally};
 use crate::output::{Draft, OutputRows};
 use crate::progress::{Phase, Watch};
 use crate::remap::{KnownOutput, write_remaps};
 use crate::row_merger::RowMerger;
-use crate::{CompactError, CompactOptions};
+use crate::{CompactError, CompactOptions, memory};
 
 /// Receives the bytes of each input's remap, with the input's number.
 pub(super) type PublishRemap<'a, E> = &'a mut dyn FnMut(usize, Vec<u8>) -> Result<(), E>;
@@ -61,20 +65,107 @@ impl MergedOutputs {
     }
 }
 
-/// Turns merged rows into outputs, and outputs into remaps.
-pub(super) struct Publication<'a> {
-    pub merging: &'a MergeContext<'a>,
-    pub options: &'a CompactOptions,
-    /// Meta of all outputs, apart from their numbers in the job.
-    pub meta: &'a BlockMeta,
-    /// Merged rows.
-    pub contents: Contents<'a>,
-    pub columns: &'a MergedColumns<'a>,
-    pub watch: &'a Watch<'a>,
-    /// True if rows are planned afresh.
-    pub replan: bool,
+/// The last stage before the outputs are published: merged rows, which balance with the inputs. Their bytes wait in the
+/// spool.
+pub(super) struct Packed<'a> {
+    merged: &'a Merged<'a>,
+    rows: MergedOutputs,
+    contents: Contents<'a>,
     /// True if the one output uses all symbols, values and shared rows that were merged.
-    pub is_all_used: bool,
+    is_all_used: bool,
+    summary: Summary,
+}
+
+impl<'a> Packed<'a> {
+    /// Merges the rows of all keysets. Before the first output is written, series and fingerprints must balance, so that
+    /// damage never gets a fresh checksum.
+    ///
+    /// # Errors
+    /// An input is damaged, series do not balance, scratch data cannot be written, or the compaction was cancelled.
+    pub(super) fn merge_rows(
+        merged: &'a Merged<'a>,
+        rows: &AllLabelRows<'_>,
+        spool: &'a mut Spool<'_>,
+    ) -> Result<Self, CompactError> {
+        let planned = merged.planned;
+        let (pipeline, verified) = (planned.pipeline, planned.verified);
+        let options = pipeline.options();
+        let is_all_used = merged.filter.keeps_all()
+            && options.rewrite.is_empty()
+            && verified.lifted.is_empty()
+            && pipeline.is_one_output();
+        let with_codes = matches!(verified.planning, Planning::Adopted | Planning::Sampled) || !is_all_used;
+        let rows = pipeline.time(Phase::Rows, || {
+            let rows = MergedOutputs::merge(&merged.context(rows), options, with_codes, spool, &pipeline.watch)?;
+            // Only remaps and columns unite lists again.
+            if pipeline.has_remaps || !verified.columns.is_empty() {
+                merged.lists.forget_unions()
+            } else {
+                merged.lists.keep_members_only()
+            }
+            Ok::<_, CompactError>(rows)
+        })?;
+        let mut summary = Summary::default();
+        summary.count(&rows, verified.totals.series_count);
+        summary.optional_sections_left_out = pipeline.inputs().iter().flat_map(BlockView::unknown_sections).count();
+        summary.unmatched = unmatched(options, &merged.filter, &planned.labels.vocabulary);
+        summary.unmatched.extend_from_slice(&verified.columns.unmatched);
+        verified.totals.balance(&rows.outputs, &rows.tally, &summary)?;
+        Ok(Self { merged, rows, contents: spool.contents(), is_all_used, summary })
+    }
+
+    /// Publishes the outputs, if `publish` is given, and then the remaps.
+    ///
+    /// # Errors
+    /// The outputs could exceed the memory limit, and the errors of `publish` and `publish_remap`.
+    pub(super) fn publish<E: From<CompactError>>(
+        self,
+        publish: Option<impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>>,
+        publish_remap: Option<PublishRemap<'_, E>>,
+    ) -> Result<Summary, E> {
+        let Self { merged, rows, contents, is_all_used, mut summary } = self;
+        let planned = merged.planned;
+        let (pipeline, verified) = (planned.pipeline, planned.verified);
+        summary.timings = pipeline.timings();
+        let Some(publish) = publish else { return Ok(summary) };
+        pipeline.check_memory(planned.labels.fixed.saturating_add(merged.of_tables + memory::lists(&merged.lists)))?;
+        let replan = verified.planning == Planning::Whole;
+        let publication = Publication {
+            merging: &merged.later_context(),
+            options: pipeline.options(),
+            meta: &verified.meta,
+            planner_version: match replan {
+                true => Layout::Factored.planner_version(),
+                false => planned.adopted.planner_version,
+            },
+            forecast: planned.forecast,
+            contents,
+            columns: &verified.columns,
+            watch: &pipeline.watch,
+            replan,
+            is_all_used,
+        };
+        publication.publish(&rows, &mut summary, publish, publish_remap)?;
+        Ok(summary)
+    }
+}
+
+/// Turns merged rows into outputs, and outputs into remaps.
+struct Publication<'a> {
+    merging: &'a MergeContext<'a>,
+    options: &'a CompactOptions,
+    /// Meta of all outputs, apart from what follows from the rows.
+    meta: &'a BlockMeta,
+    planner_version: u32,
+    forecast: Option<Forecast>,
+    /// Merged rows.
+    contents: Contents<'a>,
+    columns: &'a MergedColumns<'a>,
+    watch: &'a Watch<'a>,
+    /// True if rows are planned afresh.
+    replan: bool,
+    /// True if the one output uses all symbols, values and shared rows that were merged.
+    is_all_used: bool,
 }
 
 impl Publication<'_> {
@@ -82,7 +173,7 @@ impl Publication<'_> {
     ///
     /// # Errors
     /// Series are missing from the outputs that were not dropped; and the errors of `publish` and `publish_remap`.
-    pub(super) fn publish<E: From<CompactError>>(
+    fn publish<E: From<CompactError>>(
         &self,
         merged: &MergedOutputs,
         summary: &mut Summary,
@@ -100,7 +191,7 @@ impl Publication<'_> {
                 Some(origin) => Some(origin.job),
                 None => self.meta.job.map(|job| Job { output: first + number, output_count, ..job }),
             };
-            let mut draft = self.draft(rows, &BlockMeta { job, ..self.meta.clone() })?;
+            let mut draft = self.draft(rows, &self.meta_of(job))?;
             summary.timings.add(Phase::Plan, started.elapsed());
             let started = Instant::now();
             self.watch.progress(Phase::Write, number.into(), count.into())?;
@@ -127,6 +218,16 @@ impl Publication<'_> {
         }
         summary.timings.add(Phase::Remap, started.elapsed());
         Ok(())
+    }
+
+    /// Returns the meta of one output.
+    fn meta_of(&self, job: Option<Job>) -> BlockMeta {
+        let mut meta = BlockMeta { job, planner_version: self.planner_version, ..self.meta.clone() };
+        if let Some(forecast) = self.forecast {
+            let place = meta.annotations.partition_point(|(key, _)| key.as_str() < PLAN_KEY);
+            meta.annotations.insert(place, (PLAN_KEY.to_owned(), forecast.to_string()));
+        }
+        meta
     }
 
     fn draft<'a>(&'a self, rows: &'a OutputRows, meta: &BlockMeta) -> Result<Draft<'a>, CompactError> {
