@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use chronoxide_locations::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, LocationError, SparseBlock};
 use chronoxide_reader::{Block, Checks, OpenError};
-use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
 
 use crate::blocks::{Found, as_url};
 use crate::error::kind_of_block;
@@ -73,7 +73,7 @@ impl OpenOptions {
 
     pub(crate) fn open_url(&self, url: &str) -> Result<Found, Error> {
         let Remote { cache, settings } = &self.remote;
-        let located = |error: StoreError| Error::from(error).with_path(Path::new(url));
+        let located = |error: LocationError| Error::from(error).with_path(Path::new(url));
         let location = Location::open_with(url, settings).map_err(located)?;
         if !location.is_remote() {
             return self.open_path(Path::new(location.text()));
@@ -112,13 +112,13 @@ impl OpenOptions {
     }
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
+impl From<LocationError> for Error {
+    fn from(error: LocationError) -> Self {
         let kind = match &error {
-            StoreError::Location { .. } => ErrorKind::Usage,
-            StoreError::TooLong { .. } => ErrorKind::OutOfResources,
-            StoreError::Block { source, .. } => kind_of_block(source),
-            StoreError::Json { .. } => ErrorKind::Corrupt,
+            LocationError::Location { .. } => ErrorKind::Usage,
+            LocationError::TooLong { .. } => ErrorKind::OutOfResources,
+            LocationError::Block { source, .. } => kind_of_block(source),
+            LocationError::Json { .. } => ErrorKind::Corrupt,
             _ => ErrorKind::Io,
         };
         Self::new(kind, error)

@@ -3,14 +3,14 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, StoreError};
+use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, LocationError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 /// Returns the file of the block of a URL, downloaded into the cache of the environment.
 ///
 /// # Errors
 /// As [`Cache::from_environment`] and [`Cache::fetch_url`].
-pub fn fetch_url(url: &str) -> Result<PathBuf, StoreError> {
+pub fn fetch_url(url: &str) -> Result<PathBuf, LocationError> {
     show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)).fetch_url(url)
 }
 

@@ -10,9 +10,9 @@ use chronoxide_format::ErrorKind;
 use chronoxide_ingest::publish::VerifyError;
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::report::ReportError;
+use chronoxide_locations::LocationError;
 use chronoxide_publish::PublishError;
 use chronoxide_reader::{OpenError, RemapError, RemapErrorKind};
-use chronoxide_store::StoreError;
 
 /// Exit code of a command. The numbers are part of the interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -108,7 +108,7 @@ impl HasExit for OpenError {
             OpenError::ArchiveMemory { .. } => Exit::Usage,
             // A block that is named by a URL.
             OpenError::Io { source, .. } => match source.get_ref().and_then(|error| error.downcast_ref()) {
-                Some(StoreError::Location { .. }) => Exit::Usage,
+                Some(LocationError::Location { .. }) => Exit::Usage,
                 _ => Exit::Io,
             },
             _ => Exit::Io,
@@ -116,13 +116,13 @@ impl HasExit for OpenError {
     }
 }
 
-impl HasExit for StoreError {
+impl HasExit for LocationError {
     fn exit(&self) -> Exit {
         match self {
-            StoreError::Location { .. } => Exit::Usage,
-            StoreError::Changed { .. } => Exit::Findings,
-            StoreError::Block { source, .. } => source.exit(),
-            StoreError::Json { .. } => Exit::Corrupt,
+            LocationError::Location { .. } => Exit::Usage,
+            LocationError::Changed { .. } => Exit::Findings,
+            LocationError::Block { source, .. } => source.exit(),
+            LocationError::Json { .. } => Exit::Corrupt,
             _ => Exit::Io,
         }
     }

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use chronoxide_locations::{BLOCK_SUFFIX, Location};
 use chronoxide_publish::{Existing, PublishError};
-use chronoxide_store::{BLOCK_SUFFIX, Location};
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::exit::Exit;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use chronoxide_locations::{Cache, Created, DEFAULT_CACHE_LEN, Location, LocationError, UploadFolder};
 use chronoxide_reader::is_block_name;
-use chronoxide_store::{Cache, Created, DEFAULT_CACHE_LEN, Location, StoreError, UploadFolder};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -68,7 +68,7 @@ impl Upload {
     /// # Errors
     /// The object cannot be written or read back, or exists with other bytes. The file is kept until the upload is
     /// dropped.
-    pub fn create(&self, file: &Path) -> Result<(PathBuf, bool), StoreError> {
+    pub fn create(&self, file: &Path) -> Result<(PathBuf, bool), LocationError> {
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let key = self.key.as_ref().unwrap_or(&name);
         let created = self.location.create(key, file)?;

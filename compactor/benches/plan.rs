@@ -14,8 +14,8 @@ use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_locations::{Listing, Location, Manifest};
 use chronoxide_object_server::{BUCKET, Server};
-use chronoxide_store::{Listing, Location, Manifest};
 use chronoxide_testkit::plan::{Labelset, Plan as BlockPlan, build};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 

@@ -10,7 +10,7 @@
 use std::hint::black_box;
 
 use chronoxide_labels::{LabelSetStore, LabelSets, StoreRef};
-use chronoxide_stores::{
+use chronoxide_locationss::{
     ExactBits, FlatInternedLabelSetStore, KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, RowWidth,
     SealedLabelSets, WholeBytes,
 };

@@ -7,7 +7,7 @@
 mod support;
 
 use chronoxide_labels::{LabelSetStore, LabelSets};
-use chronoxide_stores::{
+use chronoxide_locationss::{
     Allocations, BitPackedKeySetLabelSetStore, FixedWidthPackedKeySetLabelSetStore, FlatInternedLabelSetStore,
     KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, SealedLabelSets, TrackingAllocator, hash_collisions,
 };

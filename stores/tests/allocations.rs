@@ -3,7 +3,7 @@
 
 use byteview::ByteView;
 use chronoxide_labels::{ArenaSymbolTable, LabelSetStore, LabelSets, SymbolTable};
-use chronoxide_stores::{
+use chronoxide_locationss::{
     Allocations, ArcSymbolTable, BitPackedKeySetLabelSetStore, ByteViewSymbolTable,
     FixedWidthPackedKeySetLabelSetStore, FlatInternedLabelSetStore, GermanSymbolTable, KeySetDictEncodedLabelSetStore,
     LassoSymbolTable, NaiveLabelSetStore, PackedArenaSymbolTable, SmolStrSymbolTable, TrackingAllocator,

@@ -3,7 +3,9 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 use chronoxide_labels::{LabelError, LabelSetStore, LabelSets, StoreRef, StoreSymbolId, SymbolTable};
-use chronoxide_stores::{FlatInternedLabelSetStore, PackedArenaSymbolTable, UnpackedArenaSymbolTable, hash_collisions};
+use chronoxide_locationss::{
+    FlatInternedLabelSetStore, PackedArenaSymbolTable, UnpackedArenaSymbolTable, hash_collisions,
+};
 
 #[test]
 fn a_packed_location_holds_65535_bytes() {

@@ -15,7 +15,7 @@ fn a_location_is_queried_like_a_folder() -> TestResult {
     let server = Server::s3s()?;
     let (folder, cache) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let settings = Server::settings(server.endpoint());
-    let location = chronoxide_store::Location::open_with(&format!("s3://{BUCKET}/set"), &settings)?;
+    let location = chronoxide_locations::Location::open_with(&format!("s3://{BUCKET}/set"), &settings)?;
     for golden in goldens() {
         location.create_bytes(&format!("{}.cx", golden.name), &golden.bytes)?;
         std::fs::write(folder.path().join(format!("{}.cx", golden.name)), &golden.bytes)?;
@@ -87,7 +87,7 @@ fn a_query_of_a_remote_block_fetches_what_it_reads() -> TestResult {
         writer.insert([("__name__", "up"), ("id", &id), ("part", ["a", "b"][usize::from(series > 59_990)])])?;
     }
     writer.finish(&path)?;
-    let location = chronoxide_store::Location::open_with(&format!("s3://{BUCKET}/one"), &settings)?;
+    let location = chronoxide_locations::Location::open_with(&format!("s3://{BUCKET}/one"), &settings)?;
     location.create_bytes("large.cx", &std::fs::read(&path)?)?;
     let options = settings
         .iter()
@@ -126,7 +126,7 @@ fn replaced_and_damaged_blocks_of_a_location_are_those_of_a_folder() -> TestResu
     let folder = fixture.folder.path();
     compact(&fixture.paths, folder.join("all.cx"), &CompactOptions::new())?;
     let settings = Server::settings(server.endpoint());
-    let location = chronoxide_store::Location::open_with(&format!("s3://{BUCKET}/hidden"), &settings)?;
+    let location = chronoxide_locations::Location::open_with(&format!("s3://{BUCKET}/hidden"), &settings)?;
     for name in ["a.cx", "all.cx", "b.cx"] {
         location.create_bytes(name, &std::fs::read(folder.join(name))?)?;
     }
@@ -160,7 +160,7 @@ fn replaced_and_damaged_blocks_of_a_location_are_those_of_a_folder() -> TestResu
 fn damaged_copies_are_errors_or_fetched_again() -> TestResult {
     let (server, fixture, cache) = (Server::s3s()?, Fixture::new()?, tempfile::tempdir()?);
     let settings = Server::settings(server.endpoint());
-    let location = chronoxide_store::Location::open_with(&format!("s3://{BUCKET}/copies"), &settings)?;
+    let location = chronoxide_locations::Location::open_with(&format!("s3://{BUCKET}/copies"), &settings)?;
     let archive = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/archive-many.cx");
     location.create_bytes("a.cx", &std::fs::read(&fixture.paths[0])?)?;
     location.create_bytes("archive.cx", &std::fs::read(archive)?)?;

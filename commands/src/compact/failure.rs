@@ -3,8 +3,8 @@
 use chronoxide_compactor::engine::{Refused, Unproven};
 use chronoxide_compactor::plan::PlanError;
 use chronoxide_compactor::{CompactError, CompactionError};
+use chronoxide_locations::LocationError;
 use chronoxide_publish::PublishError;
-use chronoxide_store::StoreError;
 
 use crate::{Exit, Failure, HasExit};
 
@@ -16,7 +16,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Compaction(#[from] CompactionError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LocationError),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("cannot start {threads} threads")]

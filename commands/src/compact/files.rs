@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::engine::{Claims, Inputs, Publisher, Workplace, order_of_deletion};
 use chronoxide_format::view::BlockView;
+use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 use chronoxide_publish::{Disk, FolderLock, make_folder};
 use chronoxide_reader::{Block, BlockId};
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::compact::arguments::Arguments;

@@ -8,9 +8,9 @@ use chronoxide_compactor::engine::{Check, Claims, Deleted, Inputs, Merged, Publi
 use chronoxide_compactor::plan::describe;
 use chronoxide_compactor::strategy::{Description, Group, Strategy, choose};
 use chronoxide_compactor::{CompactError, CompactOptions, CompactionError};
+use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Listed, Listing, Location, LocationError, Manifest};
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Reason;
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listed, Listing, Location, Manifest, StoreError};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 
     /// Prints the blocks that cannot be opened, each once.
-    fn warn_of_unreadable(&mut self, unreadable: &[(String, StoreError)]) {
+    fn warn_of_unreadable(&mut self, unreadable: &[(String, LocationError)]) {
         for (key, error) in unreadable {
             if self.told.insert(key.clone()) {
                 tell(|out| writeln!(out, "chronoxide-compact: warning: {}", Message(error)));

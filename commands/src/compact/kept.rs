@@ -1,7 +1,7 @@
 //! Blocks that were not deleted, since it is not proved that others hold their series.
 
 use chronoxide_compactor::engine::{Kept, Unproven};
-use chronoxide_store::Location;
+use chronoxide_locations::Location;
 use chronoxide_text::escape::TerminalSafe;
 
 use crate::compact::failure;

@@ -9,7 +9,7 @@ use chronoxide_ingest::prometheus::tsdb::{
     TsdbFiles, is_block_id, is_deletion_mark,
 };
 use chronoxide_ingest::{BlockSink, Ingest, IngestError};
-use chronoxide_store::{BLOCK_SUFFIX, Location, RangedRead, StoreError};
+use chronoxide_locations::{BLOCK_SUFFIX, Location, LocationError, RangedRead};
 
 use crate::{Exit, Failure};
 
@@ -116,7 +116,7 @@ fn read_metas(
     location: &Location,
     folders: &BTreeMap<&str, BTreeMap<&str, u64>>,
     blocks: &mut [(String, BucketBlock)],
-) -> Result<(), StoreError> {
+) -> Result<(), LocationError> {
     let (mut reads, mut places) = (Vec::new(), Vec::new());
     for (place, (_, block)) in blocks.iter_mut().enumerate() {
         match folders.get(block.folder.as_str()).and_then(|files| files.get(META)) {
@@ -217,7 +217,7 @@ impl<'a> ObjectReader<'a> {
     }
 
     /// Returns the bytes at the offset, empty at the end. Requests more if there are none.
-    fn fill(&mut self) -> Result<&[u8], StoreError> {
+    fn fill(&mut self) -> Result<&[u8], LocationError> {
         let is_there = (self.start..self.start + self.bytes.len() as u64).contains(&self.offset);
         if !is_there && self.offset < self.len {
             let range = self.offset..self.len.min(self.offset + REQUEST_LEN);
@@ -230,7 +230,7 @@ impl<'a> ObjectReader<'a> {
             self.bytes.clear();
             match done {
                 Some(read) => self.bytes = read?.concat(),
-                None => return Err(StoreError::Missing { object: self.location.name(&self.key) }),
+                None => return Err(LocationError::Missing { object: self.location.name(&self.key) }),
             }
             self.start = self.offset;
         }

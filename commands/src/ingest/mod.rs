@@ -45,7 +45,7 @@ use chronoxide_ingest::{
     AssembleError, AssembleOptions, BrokenRecord, DecodeError, Ingest, IngestError, IngestOptions,
 };
 use chronoxide_labels::SealError;
-use chronoxide_store::StoreError;
+use chronoxide_locations::LocationError;
 use chronoxide_text::human;
 use inputs::{Input, Inputs};
 use memory::Memory;
@@ -374,7 +374,7 @@ fn failure(error: IngestError) -> Failure {
             AssembleError::Output(error) if matches!(error.downcast_ref(), Some(PieceError::Memory { .. })) => {
                 Exit::Usage
             }
-            AssembleError::Output(error) => error.downcast_ref().map_or(Exit::Io, StoreError::exit),
+            AssembleError::Output(error) => error.downcast_ref().map_or(Exit::Io, LocationError::exit),
             // The builder checks external labels and annotations. Its other errors are counts.
             AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. } | EmptyExternalLabel { .. })) => {
                 Exit::Usage

@@ -8,8 +8,8 @@ use chronoxide_compactor::CompactOptions;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::publish::Destination;
 use chronoxide_ingest::{BlockSink, SealedBlock};
+use chronoxide_locations::LocationError;
 use chronoxide_publish::Existing;
-use chronoxide_store::StoreError;
 use serde::Serialize;
 
 use crate::ingest::pieces::Pieces;
@@ -123,7 +123,7 @@ impl Output {
     }
 
     /// Uploads a published block if the output is the URL of an object store. Returns the path or the URL of the block.
-    fn send(&self, path: PathBuf) -> Result<PathBuf, StoreError> {
+    fn send(&self, path: PathBuf) -> Result<PathBuf, LocationError> {
         match &self.upload {
             Some(upload) => Ok(upload.create(&path)?.0),
             None => Ok(path),

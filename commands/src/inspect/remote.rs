@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_format::Result as BlockResult;
 use chronoxide_format::view::BlockView;
+use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Location, LocationError, SparseBlock};
 use chronoxide_reader::OpenError;
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
 
 use crate::{fetch_url, show_downloads};
 
 /// Names the path in an error of a store.
-fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
+fn located(path: &Path) -> impl Fn(LocationError) -> OpenError + '_ {
     move |error| {
         let path = path.to_owned();
         match error {
-            StoreError::Block { source, .. } => OpenError::Block { path, source },
-            StoreError::BrokenLink { source, .. } => OpenError::Io { path, source },
+            LocationError::Block { source, .. } => OpenError::Block { path, source },
+            LocationError::BrokenLink { source, .. } => OpenError::Io { path, source },
             error => OpenError::Io { path, source: io::Error::other(error) },
         }
     }

@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use chronoxide_locations::Location;
 use chronoxide_publish::names_in;
 use chronoxide_reader::{Checks, OpenError, REMAP_EXTENSION, is_block_name};
-use chronoxide_store::Location;
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 

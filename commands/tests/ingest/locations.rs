@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use chronoxide_locations::Location;
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server};
-use chronoxide_store::Location;
 use serde_json::Value;
 
 /// Series of three hours.

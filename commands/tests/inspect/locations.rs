@@ -6,8 +6,8 @@ use std::process::Output;
 use chronoxide_format::layout::CHUNK_LEN;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::{Ingest, IngestOptions};
+use chronoxide_locations::Location;
 use chronoxide_object_server::{BUCKET, Proxy, Server};
-use chronoxide_store::Location;
 use chronoxide_testkit::editor::BlockEditor;
 
 use crate::support::{Folder, assert_exit, broken, command, golden, random_block};

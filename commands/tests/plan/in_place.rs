@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
 use chronoxide_compactor::plan::Sizing;
+use chronoxide_locations::Location;
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, at_once, every, random};
-use chronoxide_store::Location;
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::sweep;
 use serde_json::Value;

@@ -6,8 +6,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use chronoxide_compactor::plan::Plan;
+use chronoxide_locations::Location;
 use chronoxide_object_server::{BUCKET, Server};
-use chronoxide_store::Location;
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::sweep;
 

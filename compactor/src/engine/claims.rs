@@ -5,9 +5,9 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use chronoxide_locations::{Facts, Listed, Listing, Object};
 use chronoxide_reader::lineage::{HiddenBlocks, Lineage, Reason, newly_hidden};
 use chronoxide_reader::{Block, BlockId, OpenError};
-use chronoxide_store::{Facts, Listed, Listing, Object};
 
 use super::place::key_of;
 use super::{CompactionError, Refused, Unproven, Workplace};

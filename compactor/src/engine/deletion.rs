@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronoxide_locations::{Listed, Listing, Location, LocationError};
 use chronoxide_reader::lineage::{DeletionOrder, Lineage, Reason, Standing, deletion_order, judge};
 use chronoxide_reader::{Block, BlockId, is_block_name};
-use chronoxide_store::{Listed, Listing, Location, StoreError};
 
 use super::examination::{Examined, Kept, examine};
 use super::outputs::Check;
@@ -30,7 +30,7 @@ pub struct InputsDeleted {
     /// Ids of inputs that are not in the location: deleted before, damaged since, or in another one.
     pub absent: Vec<BlockId>,
     /// Blocks of the location that could not be opened. An input among them is also in `absent`, and was not deleted.
-    pub unreadable: Vec<(String, StoreError)>,
+    pub unreadable: Vec<(String, LocationError)>,
     /// Merges whose inputs were kept, with the reason.
     pub failed: Vec<(usize, CompactionError)>,
 }
@@ -44,7 +44,7 @@ pub struct Deleted {
     /// Blocks that were due and were kept.
     pub kept: Vec<Kept>,
     /// Blocks of the location that could not be opened. They may be inputs of earlier runs.
-    pub unreadable: Vec<(String, StoreError)>,
+    pub unreadable: Vec<(String, LocationError)>,
 }
 
 impl Deleted {
@@ -164,7 +164,7 @@ impl Workplace<'_> {
                     continue;
                 }
                 match cache.prove(location, &holder.wanted()) {
-                    Err(error @ (StoreError::Block { .. } | StoreError::Changed { .. })) => {
+                    Err(error @ (LocationError::Block { .. } | LocationError::Changed { .. })) => {
                         return Ok(Err(Unproven::Store(error)));
                     }
                     proved => proved?,

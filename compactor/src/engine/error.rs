@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use chronoxide_locations::LocationError;
 use chronoxide_publish::{LockError, PublishError};
 use chronoxide_reader::{BlockId, OpenError};
-use chronoxide_store::StoreError;
 
 use super::{RemapRefused, Unproven};
 use crate::CompactError;
@@ -35,7 +35,7 @@ pub enum CompactionError {
     Open(#[from] OpenError),
     /// The location cannot be read or written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LocationError),
     /// The folder cannot be locked.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -84,7 +84,7 @@ pub enum Refused {
     Open(#[from] OpenError),
     /// The location cannot be listed again.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LocationError),
     /// The file holds a different block.
     #[error("it is block {found}, not {expected}")]
     OtherBlock { expected: BlockId, found: BlockId },

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use chronoxide_format::view::BlockView;
+use chronoxide_locations::Wanted;
 use chronoxide_reader::{Block, BlockId};
-use chronoxide_store::Wanted;
 
 use super::{CompactionError, Publisher, Workplace};
 use crate::{CompactError, CompactOptions, Compaction, Draft, Summary};

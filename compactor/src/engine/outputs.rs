@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use chronoxide_locations::{Created, LocationError, Wanted, header_checksum};
 use chronoxide_publish::{Candidate, Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, Job};
-use chronoxide_store::{Created, StoreError, Wanted, header_checksum};
 
 use super::place::key_of;
 use super::{CompactionError, Refused, Workplace};
@@ -81,7 +81,7 @@ pub type Check<'a> = dyn Fn(&Path) -> Result<Lineage, Refused> + 'a;
 /// use chronoxide_compactor::{CompactOptions, Compaction, NoObserver};
 /// use chronoxide_format::view::BlockView;
 /// use chronoxide_reader::{Block, Checks};
-/// use chronoxide_store::{Cache, Listing, Location};
+/// use chronoxide_locations::{Cache, Listing, Location};
 ///
 /// # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/");
 /// # let blocks = tempfile::tempdir()?;
@@ -181,7 +181,9 @@ impl<'a> Publisher<'a> {
         let (key, id) = (named(), id.get());
         let Some((job, byte_len, header_checksum)) = checked.into_inner() else {
             let source = io::Error::other("the output was not verified");
-            return Err(StoreError::Io { object: self.place.location.name(&key), operation: "publish", source }.into());
+            return Err(
+                LocationError::Io { object: self.place.location.name(&key), operation: "publish", source }.into()
+            );
         };
         self.job = Some(job);
         self.published.push(PublishedOutput { key, id, byte_len, header_checksum, found });
@@ -204,7 +206,7 @@ impl<'a> Publisher<'a> {
             self.keys.and_then(|_| file(&key()).parent().map(Path::to_owned)).filter(|it| *it != folder)
         {
             folder = below;
-            make_folder(system, &folder).map_err(|error| StoreError::Io {
+            make_folder(system, &folder).map_err(|error| LocationError::Io {
                 object: folder.display().to_string(),
                 operation: "make the folder",
                 source: io::Error::other(error),

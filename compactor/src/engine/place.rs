@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use chronoxide_locations::{Cache, Listing, Location, LocationError, Wanted};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, recover};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, BlockId, OpenError};
-use chronoxide_store::{Cache, Listing, Location, StoreError, Wanted};
 
 use super::{CompactionError, Proof, Refused};
 use crate::{Observer, verify_file};
@@ -48,7 +48,7 @@ impl<'a> Workplace<'a> {
     pub fn lock(&self) -> Result<Option<FolderLock>, CompactionError> {
         let Some(folder) = self.location.path("") else { return Ok(None) };
         let lock = FolderLock::try_lock(&folder)?;
-        let failed = |source| StoreError::Io { object: self.location.name(""), operation: "list", source };
+        let failed = |source| LocationError::Io { object: self.location.name(""), operation: "list", source };
         recover(self.system(), &folder).map_err(failed)?;
         Ok(Some(lock))
     }
@@ -57,7 +57,7 @@ impl<'a> Workplace<'a> {
     ///
     /// # Errors
     /// As [`Listing::read`].
-    pub fn list(&self) -> Result<Listing, StoreError> {
+    pub fn list(&self) -> Result<Listing, LocationError> {
         if self.location.is_remote() { Listing::read(self.location) } else { Listing::read_blocks(self.location) }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Workplace<'a> {
     }
 
     /// Returns the folder of scratch files: that of the outputs, or the cache.
-    pub(crate) fn scratch_folder(&self) -> Result<PathBuf, StoreError> {
+    pub(crate) fn scratch_folder(&self) -> Result<PathBuf, LocationError> {
         match self.location.path("") {
             Some(folder) => Ok(folder),
             None => self.cache.make().map(|()| self.cache.folder().to_owned()),
@@ -106,5 +106,5 @@ impl<'a> Workplace<'a> {
 
 /// Returns the key of a block.
 pub(super) fn key_of(id: BlockId) -> String {
-    format!("{id}{}", chronoxide_store::BLOCK_SUFFIX)
+    format!("{id}{}", chronoxide_locations::BLOCK_SUFFIX)
 }

@@ -7,9 +7,9 @@ use chronoxide_format::PLAN_KEY;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet};
 use chronoxide_format::shard::SHARD_KEY;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_locations::LocationError;
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
-use chronoxide_store::StoreError;
 
 use super::CompactionError;
 use crate::columns;
@@ -70,7 +70,7 @@ pub enum Unproven {
     Open(#[from] OpenError),
     /// A block cannot be fetched.
     #[error(transparent)]
-    Store(StoreError),
+    Store(LocationError),
     /// A block is damaged, or has an unsupported version or feature.
     #[error("{}: {}", path.display(), error.reason())]
     Block { path: PathBuf, error: CompactError },

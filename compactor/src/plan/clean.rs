@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronoxide_locations::{Listing, Location, Object};
 use chronoxide_reader::lineage::Reason;
-use chronoxide_store::{Listing, Location, Object};
 
 use super::commit::{CommittedRecord, finish_published, resume};
 use super::delete::delete_inputs;

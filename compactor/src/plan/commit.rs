@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Duration;
 
+use chronoxide_locations::{BLOCK_SUFFIX, Cache, Facts, Listed, Listing, Location, LocationError, read_document};
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{HiddenBlocks, Lineage, Reason, ancestors, newly_hidden};
-use chronoxide_store::{BLOCK_SUFFIX, Cache, Facts, Listed, Listing, Location, StoreError, read_document};
 use serde::{Deserialize, Serialize};
 
 use super::delete::delete_inputs;
@@ -106,7 +106,7 @@ pub(super) fn resume(plan: &Plan, place: &Workplace<'_>) -> Result<Option<Commit
 fn marked_options(plan: &Plan, location: &Location) -> Result<CommitOptions, PlanError> {
     match read_document(location, &plan.key(COMMIT)) {
         // Damaged: the inputs are kept.
-        Err(StoreError::Json { .. }) => Ok(CommitOptions::default()),
+        Err(LocationError::Json { .. }) => Ok(CommitOptions::default()),
         read => Ok(read?),
     }
 }
@@ -192,7 +192,7 @@ impl CommittedRecord {
             return Ok(self);
         }
         let (object, reason) = (location.name(&plan.key(COMMITTED)), "it is not the record of this plan".to_owned());
-        Err(StoreError::Json { object, reason }.into())
+        Err(LocationError::Json { object, reason }.into())
     }
 
     fn written(&self) -> Totals {
@@ -325,7 +325,7 @@ fn prove_outputs(
     for job in plan.merges.iter().flat_map(|merge| plan.last_jobs(merge)) {
         for output in records.get(&job.id).into_iter().flat_map(|record| &record.outputs) {
             match cache.prove(location, &output.wanted()) {
-                Err(error @ (StoreError::Block { .. } | StoreError::Changed { .. })) => {
+                Err(error @ (LocationError::Block { .. } | LocationError::Changed { .. })) => {
                     discard(plan, location, job, output)?;
                     let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     return Err(PlanError::Record { object: location.name(&output.key), reason });
@@ -362,7 +362,7 @@ fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, Pla
             return Ok(published);
         }
     }
-    Err(StoreError::Occupied { object: location.name(&published.key) }.into())
+    Err(LocationError::Occupied { object: location.name(&published.key) }.into())
 }
 
 impl Merge {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronoxide_locations::{Listed, Listing, LocationError};
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Reason;
-use chronoxide_store::{Listed, Listing, StoreError};
 
 use super::{Plan, PlanError, StoredBlock};
 use crate::engine::{Deleted, Workplace};
@@ -34,7 +34,7 @@ pub(super) fn delete_inputs(plan: &Plan, place: &Workplace<'_>, outputs: &[Store
     }
     if let Some(live) = listing.live.iter().find(|block| inputs.contains(&block.facts.id)) {
         if let Some(output) = outputs.iter().find(|output| !by_id.contains_key(&output.id)) {
-            return Err(StoreError::Missing { object: location.name(&output.key) }.into());
+            return Err(LocationError::Missing { object: location.name(&output.key) }.into());
         }
         let reason = "it is not hidden by the outputs of the plan".to_owned();
         return Err(PlanError::Stale { object: location.name(&live.object.key), reason });

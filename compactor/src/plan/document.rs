@@ -5,9 +5,9 @@ use std::iter::Sum;
 use std::num::NonZeroU32;
 
 use chronoxide_format::identity::{Fingerprint, job_id};
+use chronoxide_locations::{Listed, Wanted, text};
 use chronoxide_planner::Layout;
 use chronoxide_reader::{BlockId, Job};
-use chronoxide_store::{Listed, Wanted, text};
 use serde::{Deserialize, Serialize};
 
 use super::PlanError;

@@ -1,7 +1,7 @@
 //! Errors of plans.
 
+use chronoxide_locations::LocationError;
 use chronoxide_reader::OpenError;
-use chronoxide_store::StoreError;
 
 use crate::CompactionError;
 
@@ -74,7 +74,7 @@ pub enum PlanError {
     },
     /// The location cannot be read or written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LocationError),
     /// A block cannot be opened.
     #[error(transparent)]
     Open(OpenError),

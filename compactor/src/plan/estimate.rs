@@ -1,6 +1,6 @@
 //! Memory of a job, from the counts of its inputs' catalogues.
 
-use chronoxide_store::Counts;
+use chronoxide_locations::Counts;
 
 use crate::memory::LEAST_MEMORY;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
+use chronoxide_locations::{Facts, Listed, Listing, Location};
 use chronoxide_planner::Layout;
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, ancestors};
-use chronoxide_store::{Facts, Listed, Listing, Location};
 
 use super::document::VERSION;
 use super::estimate::InputMemory;

@@ -1,6 +1,6 @@
 //! Plans: compactions as jobs that any number of machines can run, in any order, more than once.
 //!
-//! A plan is made from the listing of a [location](chronoxide_store::Location), and says everything that its jobs need
+//! A plan is made from the listing of a [location](chronoxide_locations::Location), and says everything that its jobs need
 //! to know. A job reads its inputs, merges them, and creates its outputs in the plan's own folder below the location,
 //! where no reader looks. Outputs follow from inputs and options alone, so that a job which runs twice, or on two
 //! machines at once, creates the same bytes; creating an object that exists is a success if the bytes are equal. When

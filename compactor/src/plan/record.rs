@@ -1,7 +1,7 @@
 //! [`Record`]: inputs, outputs and balance of a finished job.
 
+use chronoxide_locations::{Location, read_document, text};
 use chronoxide_reader::BlockId;
-use chronoxide_store::{Location, read_document, text};
 use serde::{Deserialize, Serialize};
 
 use super::{JobInput, Plan, PlanError, PlannedJob, StoredBlock, Totals};

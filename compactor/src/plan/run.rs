@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use chronoxide_format::identity::Fingerprint;
+use chronoxide_locations::{Facts, Location, LocationError, SparseBlock};
 use chronoxide_reader::BlockId;
-use chronoxide_store::{Facts, Location, SparseBlock, StoreError};
 
 use super::record::Record;
 use super::staging::{ABORT, COMMITTED, document};
@@ -40,7 +40,8 @@ pub fn run(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobRu
         }
         // Damaged: made again.
         Ok(Some(_))
-        | Err(PlanError::Record { .. } | PlanError::Unbalanced { .. } | PlanError::Store(StoreError::Json { .. })) => {
+        | Err(PlanError::Record { .. } | PlanError::Unbalanced { .. } | PlanError::Store(LocationError::Json { .. })) =>
+        {
             let outputs = job.outputs.iter().map(|output| plan.key(output));
             let keys: Vec<String> = std::iter::once(plan.record_key(job)).chain(outputs).collect();
             location.delete(&keys, &mut |_| {})?;
@@ -83,7 +84,7 @@ pub(super) fn stated_facts(location: &Location, block: &StoredBlock) -> Result<O
                 && block.totals == Totals { series: facts.series, fingerprint: facts.fingerprint };
             Ok(is_same.then_some(facts))
         }
-        Err(StoreError::Block { .. } | StoreError::Missing { .. }) => Ok(None),
+        Err(LocationError::Block { .. } | LocationError::Missing { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -111,7 +112,7 @@ fn open(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobInput
         });
     }
     let inputs = Inputs::open(place, blocks.iter().map(StoredBlock::wanted)).map_err(|error| match error {
-        CompactionError::Store(StoreError::Missing { object }) if job.stage == 1 => {
+        CompactionError::Store(LocationError::Missing { object }) if job.stage == 1 => {
             PlanError::Stale { object, reason: "it is gone".to_owned() }
         }
         error => error.into(),

@@ -28,7 +28,7 @@ impl Plan {
 /// Returns the bytes of a plan's object. Equal values give equal bytes.
 pub(super) fn document(value: &impl serde::Serialize) -> Vec<u8> {
     // Strings, numbers and lists can always be written.
-    chronoxide_store::to_document(value).unwrap_or_default()
+    chronoxide_locations::to_document(value).unwrap_or_default()
 }
 
 /// Names of the objects below a plan's prefix.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_store::Location;
+use chronoxide_locations::Location;
 
 use super::record::Record;
 use super::staging::{ABORT, COMMIT, COMMITTED};

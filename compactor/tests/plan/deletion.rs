@@ -8,7 +8,7 @@ use chronoxide_compactor::plan::{
 };
 use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_compactor::{CompactOptions, plan::JobInput};
-use chronoxide_store::{Listing, to_document};
+use chronoxide_locations::{Listing, to_document};
 use chronoxide_testkit::random::Random;
 use serde_json::{Value, json};
 

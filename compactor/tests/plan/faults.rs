@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use chronoxide_compactor::CompactionError;
 use chronoxide_compactor::plan::{Cleaned, Merge, Plan, PlanError, Sizing, clean};
+use chronoxide_locations::{Cache, Listing, Location};
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, at_once, every, nth, random};
-use chronoxide_store::{Cache, Listing, Location};
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::requirement::skip_or_fail;
 use chronoxide_testkit::sweep;

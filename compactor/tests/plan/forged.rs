@@ -10,7 +10,7 @@ use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_store::{Listing, Manifest, header_checksum, to_document};
+use chronoxide_locations::{Listing, Manifest, header_checksum, to_document};
 use chronoxide_testkit::plan::{Labelset, Plan as BlockPlan, build};
 use chronoxide_testkit::random::Random;
 use serde_json::Value;

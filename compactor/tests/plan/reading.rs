@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use chronoxide_compactor::plan::{Plan, Sizing};
+use chronoxide_locations::{Cache, Location};
 use chronoxide_object_server::{BUCKET, Proxy, Server};
-use chronoxide_store::{Cache, Location};
 use chronoxide_testkit::random::Random;
 
 use crate::scene::Scene;

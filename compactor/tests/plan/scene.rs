@@ -12,9 +12,9 @@ use chronoxide_compactor::{CompactOptions, NoObserver};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_locations::{Cache, Listing, Location};
 use chronoxide_planner::Layout;
 use chronoxide_reader::{Block, Checks};
-use chronoxide_store::{Cache, Listing, Location};
 use chronoxide_testkit::plan::{Labelset, Plan as BlockPlan, build};
 use chronoxide_testkit::random::{Random, random_plan, random_series};
 

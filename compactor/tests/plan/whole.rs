@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use chronoxide_compactor::plan::{
     CommitOptions, JobState, PLANS_PREFIX, Plan, PlanError, PlanState, Sizing, abort, clean, commit, revive, status,
 };
-use chronoxide_store::{Listing, Manifest};
+use chronoxide_locations::{Listing, Manifest};
 use chronoxide_testkit::random::Random;
 use proptest::prelude::*;
 

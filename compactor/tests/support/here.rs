@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use chronoxide_compactor::engine::{Check, InputsDeleted, Merged, Planned, PublishedOutput, Publisher, Workplace};
 use chronoxide_compactor::{Compaction, CompactionError, NoObserver, Summary, verify_block};
+use chronoxide_locations::{Cache, Location, LocationError};
 use chronoxide_publish::FileSystem;
 use chronoxide_reader::{Block, BlockId, Checks, OpenError};
-use chronoxide_store::{Cache, Location, StoreError};
 
 /// Result of a compaction: published and deleted blocks.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Done {
     pub outputs: Vec<PublishedOutput>,
     pub deleted: Vec<String>,
     pub absent: Vec<BlockId>,
-    pub unreadable: Vec<(String, StoreError)>,
+    pub unreadable: Vec<(String, LocationError)>,
 }
 
 /// A folder in which compactions run.

@@ -6,8 +6,8 @@ use std::path::Path;
 use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make_checked, revive};
 use chronoxide_compactor::strategy::StrategyOptions;
+use chronoxide_locations::{Listing, Location, LocationError, Manifest};
 use chronoxide_publish::{Candidate, Disk, PublishError, publish};
-use chronoxide_store::{Listing, Location, Manifest, StoreError};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -64,9 +64,9 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
 }
 
 /// Names the remedy if another plan is in the way.
-fn occupied(error: StoreError, output: &Path) -> Failure {
+fn occupied(error: LocationError, output: &Path) -> Failure {
     match error {
-        StoreError::Occupied { .. } => PublishError::<std::io::Error>::Exists { path: output.to_owned() }.into(),
+        LocationError::Occupied { .. } => PublishError::<std::io::Error>::Exists { path: output.to_owned() }.into(),
         error => error.into(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chronoxide_compactor::plan::{JobRun, Plan, PlanError, PlannedJob, run as run_job};
-use chronoxide_store::{Cache, Location};
+use chronoxide_locations::{Cache, Location};
 use chronoxide_text::human;
 
 use super::arguments::RunArguments;

@@ -6,8 +6,8 @@ use std::path::Path;
 use chronoxide_compactor::engine::Workplace;
 use chronoxide_compactor::plan::{PLANS_PREFIX, Plan};
 use chronoxide_compactor::{Observer, Phase};
+use chronoxide_locations::{Cache, Listing, Location, MANIFEST_KEY};
 use chronoxide_publish::{Disk, FolderLock, recover};
-use chronoxide_store::{Cache, Listing, Location, MANIFEST_KEY};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chronoxide_compactor::plan;
-use chronoxide_store::{Listing, Manifest};
+use chronoxide_locations::{Listing, Manifest};
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
@@ -71,7 +71,7 @@ pub(super) fn index(arguments: &IndexArguments) -> Result<Exit, Failure> {
     } else if !arguments.quiet.is_set() {
         let (blocks, bytes) = (human::count_of(manifest.len() as u64, "block"), human::bytes(bytes));
         let read = human::count((manifest.len() - listing.from_manifest) as u64);
-        let name = location.name(chronoxide_store::MANIFEST_KEY);
+        let name = location.name(chronoxide_locations::MANIFEST_KEY);
         tell(|out| writeln!(out, "{}: {blocks}, {read} of them read, {bytes}", TerminalSafe(&name)));
     }
     Ok(exit)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use backon::{ExponentialBuilder, Retryable};
 use object_store::Error;
 
-use crate::StoreError;
+use crate::LocationError;
 
 /// Status of an answer to a request that the server does not know.
 const NOT_IMPLEMENTED: &str = "501";
@@ -40,7 +40,7 @@ impl Patience {
         object: &str,
         operation: &'static str,
         request: impl Fn() -> F,
-    ) -> Result<T, StoreError>
+    ) -> Result<T, LocationError>
     where
         F: Future<Output = Result<T, Error>>,
     {
@@ -52,11 +52,11 @@ impl Patience {
         let result = counted.retry(self.backoff()).sleep(tokio::time::sleep).when(may_succeed_later).await;
         let attempts = attempts.into_inner();
         result.map_err(|error| match error {
-            Error::NotFound { .. } => StoreError::Missing { object: object.to_owned() },
+            Error::NotFound { .. } => LocationError::Missing { object: object.to_owned() },
             error if asks_for_role(&error) => {
-                StoreError::NoCredentials { object: object.to_owned(), source: Box::new(error) }
+                LocationError::NoCredentials { object: object.to_owned(), source: Box::new(error) }
             }
-            error => StoreError::Request { object: object.to_owned(), operation, attempts, source: Box::new(error) },
+            error => LocationError::Request { object: object.to_owned(), operation, attempts, source: Box::new(error) },
         })
     }
 }
@@ -129,7 +129,7 @@ mod tests {
             };
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
             let error = runtime.block_on(patience.run("s3://bucket/key", "read", request)).unwrap_err();
-            assert!(matches!(error, StoreError::NoCredentials { .. }) && error.is_temporary(), "{error}");
+            assert!(matches!(error, LocationError::NoCredentials { .. }) && error.is_temporary(), "{error}");
             assert_eq!(asked.into_inner(), attempts, "{status}");
         }
     }

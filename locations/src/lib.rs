@@ -27,10 +27,10 @@
 //! | `document` | JSON objects with a checksum |
 //! | `fetch` | [`Cache`]: verified copies on this machine |
 //! | [`text`] | ids as text in JSON |
-//! | `error` | [`StoreError`] |
+//! | `error` | [`LocationError`] |
 //!
 //! ```
-//! use chronoxide_store::{Listing, Location};
+//! use chronoxide_locations::{Listing, Location};
 //!
 //! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden");
 //! let location = Location::open(golden)?;
@@ -55,7 +55,7 @@ mod storage;
 pub mod text;
 
 pub use document::{read_document, to_document};
-pub use error::StoreError;
+pub use error::LocationError;
 pub use facts::{Counts, Facts, JobFacts, header_checksum};
 pub use fetch::{Cache, DEFAULT_CACHE_LEN, UploadFolder, Wanted};
 pub use listing::{BLOCK_SUFFIX, HiddenBlock, Listed, Listing};

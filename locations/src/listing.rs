@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::manifest::Manifest;
 use crate::sparse::{Opening, SparseBlock, facts_of_head};
 use crate::storage::{Object, RangedRead};
-use crate::{Location, StoreError};
+use crate::{Location, LocationError};
 
 /// Extension of blocks, with its dot.
 pub const BLOCK_SUFFIX: &str = ".cx";
@@ -48,7 +48,7 @@ pub struct Listing {
     /// Hidden blocks, by id.
     pub hidden: Vec<HiddenBlock>,
     /// Keys of objects that are not valid blocks, with the reason.
-    pub unreadable: Vec<(String, StoreError)>,
+    pub unreadable: Vec<(String, LocationError)>,
     /// Jobs that lack outputs, or whose claims were rejected.
     pub incomplete: Vec<IncompleteJob>,
     /// Number of blocks that were taken from the manifest.
@@ -62,7 +62,7 @@ impl Listing {
     /// # Errors
     /// The location cannot be listed, or a block cannot be read, which may hide others. Objects that are not valid
     /// blocks are [listed](Listing::unreadable).
-    pub fn read(location: &Location) -> Result<Self, StoreError> {
+    pub fn read(location: &Location) -> Result<Self, LocationError> {
         Self::read_with(location, &Manifest::read(location)?, &mut |_, _| {})
     }
 
@@ -70,7 +70,7 @@ impl Listing {
     ///
     /// # Errors
     /// As [`Listing::read`].
-    pub fn read_blocks(location: &Location) -> Result<Self, StoreError> {
+    pub fn read_blocks(location: &Location) -> Result<Self, LocationError> {
         Self::read_with(location, &Manifest::default(), &mut |_, _| {})
     }
 
@@ -78,7 +78,7 @@ impl Listing {
     ///
     /// # Errors
     /// As [`Listing::read`].
-    pub fn again(&self, location: &Location) -> Result<Self, StoreError> {
+    pub fn again(&self, location: &Location) -> Result<Self, LocationError> {
         Self::read_with(location, &Manifest::from_listing(self), &mut |_, _| {})
     }
 
@@ -91,7 +91,7 @@ impl Listing {
         location: &Location,
         manifest: &Manifest,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, LocationError> {
         let mut objects = blocks(location)?;
         let mut known = BTreeMap::new();
         // A block that was deleted after the listing was replaced by others, which the listing may lack.
@@ -107,7 +107,7 @@ impl Listing {
             }
             objects = again;
         }
-        Err(StoreError::Changing { location: location.text().to_owned() })
+        Err(LocationError::Changing { location: location.text().to_owned() })
     }
 
     /// Lists a location by its blocks alone. It has blocks under these keys, as the caller knows: lists again if one is
@@ -118,7 +118,7 @@ impl Listing {
     pub fn read_expecting<'a>(
         location: &Location,
         keys: impl IntoIterator<Item = &'a str> + Clone,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, LocationError> {
         let mut listing = Self::read_blocks(location)?;
         for number in 1..MAX_LOOKS {
             let found: BTreeSet<&str> = listing.all().iter().map(|block| block.object.key.as_str()).collect();
@@ -134,9 +134,9 @@ impl Listing {
     fn from_facts(
         location: &Location,
         objects: Vec<Object>,
-        mut known: BTreeMap<Object, Result<Facts, StoreError>>,
+        mut known: BTreeMap<Object, Result<Facts, LocationError>>,
         manifest: &Manifest,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, LocationError> {
         let mut listing = Self::default();
         let mut blocks = Vec::with_capacity(objects.len());
         for object in objects {
@@ -164,7 +164,7 @@ impl Listing {
 
     /// Verifies blocks that share an id and differ in their headers: such blocks are not copies, and none of them may
     /// hide the sound one.
-    fn set_damaged_aside(&mut self, location: &Location, blocks: &mut Vec<Listed>) -> Result<(), StoreError> {
+    fn set_damaged_aside(&mut self, location: &Location, blocks: &mut Vec<Listed>) -> Result<(), LocationError> {
         let mut first: BTreeMap<BlockId, u32> = BTreeMap::new();
         let mut disputed = BTreeSet::new();
         for block in &*blocks {
@@ -188,7 +188,7 @@ impl Listing {
     ///
     /// # Errors
     /// A block cannot be read now.
-    pub fn contradicted(&self, location: &Location, blocks: &[&Listed]) -> Result<Vec<String>, StoreError> {
+    pub fn contradicted(&self, location: &Location, blocks: &[&Listed]) -> Result<Vec<String>, LocationError> {
         if self.from_manifest == 0 {
             return Ok(Vec::new());
         }
@@ -217,7 +217,7 @@ impl Listing {
 }
 
 /// Returns the objects of a location that may be blocks, by key.
-pub(crate) fn blocks(location: &Location) -> Result<Vec<Object>, StoreError> {
+pub(crate) fn blocks(location: &Location) -> Result<Vec<Object>, LocationError> {
     Ok(location.list("", false)?.into_iter().filter(|object| is_block_name(&object.key)).collect())
 }
 
@@ -226,9 +226,9 @@ fn read_facts(
     location: &Location,
     objects: &[Object],
     manifest: &Manifest,
-    known: &mut BTreeMap<Object, Result<Facts, StoreError>>,
+    known: &mut BTreeMap<Object, Result<Facts, LocationError>>,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<bool, StoreError> {
+) -> Result<bool, LocationError> {
     let mut unknown = Vec::new();
     for object in objects {
         match manifest.facts(object) {
@@ -247,7 +247,7 @@ fn read_facts(
         let object = unknown[place];
         let facts = read.and_then(|read| facts_of(location, object, read));
         match facts {
-            Err(StoreError::Missing { .. }) => is_missing = true,
+            Err(LocationError::Missing { .. }) => is_missing = true,
             // An object that is not a block differs from one that cannot be read now: that may hide others.
             Err(error) if error.is_temporary() => failed = Some(error),
             facts => _ = known.insert(object.clone(), facts),
@@ -257,7 +257,7 @@ fn read_facts(
     failed.map_or(Ok(is_missing), Err)
 }
 
-fn facts_of(location: &Location, object: &Object, read: Vec<bytes::Bytes>) -> Result<Facts, StoreError> {
+fn facts_of(location: &Location, object: &Object, read: Vec<bytes::Bytes>) -> Result<Facts, LocationError> {
     match read.first().and_then(|head| facts_of_head(object, head)) {
         Some(facts) => Ok(facts),
         None => SparseBlock::open(location, object)?.facts(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chronoxide_publish::{Disk, FileSystem};
 
-use crate::StoreError;
+use crate::LocationError;
 use crate::local::Local;
 #[cfg(feature = "remote")]
 use crate::remote::Remote;
@@ -20,7 +20,7 @@ const FILE_SCHEME: &str = "file";
 /// A folder, or a prefix of a bucket. Clones share the connections.
 ///
 /// ```
-/// use chronoxide_store::Location;
+/// use chronoxide_locations::Location;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let text = format!("file://{}", folder.path().display());
@@ -44,8 +44,8 @@ impl Location {
     /// `AZURE_*`). Nothing is read yet.
     ///
     /// # Errors
-    /// [`StoreError::Location`] if the text is not a location, or settings are missing.
-    pub fn open(text: &str) -> Result<Self, StoreError> {
+    /// [`LocationError::Location`] if the text is not a location, or settings are missing.
+    pub fn open(text: &str) -> Result<Self, LocationError> {
         Self::open_with(text, &[])
     }
 
@@ -53,7 +53,7 @@ impl Location {
     ///
     /// # Errors
     /// As [`Location::open`].
-    pub fn open_with(text: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
+    pub fn open_with(text: &str, settings: &[(String, String)]) -> Result<Self, LocationError> {
         let path = match text.split_once("://") {
             None => PathBuf::from(text),
             Some((scheme, _)) if REMOTE_SCHEMES.contains(&scheme) => return Self::open_remote(text, settings),
@@ -61,11 +61,11 @@ impl Location {
             Some((FILE_SCHEME, _)) => {
                 let reason =
                     "a file URL has three slashes and an absolute path, such as file:///data/blocks".to_owned();
-                return Err(StoreError::Location { location: text.to_owned(), reason });
+                return Err(LocationError::Location { location: text.to_owned(), reason });
             }
             Some((scheme, _)) => {
                 let reason = format!("unknown scheme {scheme}: use s3://, gs://, az:// or file://");
-                return Err(StoreError::Location { location: text.to_owned(), reason });
+                return Err(LocationError::Location { location: text.to_owned(), reason });
             }
         };
         Ok(Self::folder(path))
@@ -86,23 +86,23 @@ impl Location {
     }
 
     #[cfg(feature = "remote")]
-    fn open_remote(text: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
+    fn open_remote(text: &str, settings: &[(String, String)]) -> Result<Self, LocationError> {
         let remote = Remote::open(text, settings)?;
         let text = remote.url().into();
         Ok(Self { storage: Arc::new(remote), text, is_remote: true })
     }
 
     #[cfg(not(feature = "remote"))]
-    fn open_remote(text: &str, _: &[(String, String)]) -> Result<Self, StoreError> {
-        let reason = "object stores need the feature `remote` of chronoxide-store".to_owned();
-        Err(StoreError::Location { location: text.to_owned(), reason })
+    fn open_remote(text: &str, _: &[(String, String)]) -> Result<Self, LocationError> {
+        let reason = "object stores need the feature `remote` of chronoxide-locations".to_owned();
+        Err(LocationError::Location { location: text.to_owned(), reason })
     }
 
     /// Opens the location of one object, and returns its key.
     ///
     /// # Errors
     /// As [`Location::open`], and a text that ends in `/`.
-    pub fn open_object(text: &str) -> Result<(Self, String), StoreError> {
+    pub fn open_object(text: &str) -> Result<(Self, String), LocationError> {
         Self::open_object_with(text, &[])
     }
 
@@ -110,18 +110,18 @@ impl Location {
     ///
     /// # Errors
     /// As [`Location::open_object`].
-    pub fn open_object_with(text: &str, settings: &[(String, String)]) -> Result<(Self, String), StoreError> {
+    pub fn open_object_with(text: &str, settings: &[(String, String)]) -> Result<(Self, String), LocationError> {
         let (folder, key) = match text.rsplit_once('/') {
             Some((folder, key)) if !folder.ends_with('/') || folder.ends_with("///") => (folder, key),
             Some(_) => {
                 let reason = "missing key: name an object of the bucket".to_owned();
-                return Err(StoreError::Location { location: text.to_owned(), reason });
+                return Err(LocationError::Location { location: text.to_owned(), reason });
             }
             None => (".", text),
         };
         if key.is_empty() {
             let reason = "names a location: name one object in it".to_owned();
-            return Err(StoreError::Location { location: text.to_owned(), reason });
+            return Err(LocationError::Location { location: text.to_owned(), reason });
         }
         let location = Self::open_with(if folder.is_empty() { "/" } else { folder }, settings)?;
         let key = if location.is_remote() { unescape(text, key)? } else { key.to_owned() };
@@ -157,14 +157,16 @@ impl Location {
 
 /// Decodes the percent-encoded characters of the key of a URL.
 #[cfg(feature = "remote")]
-fn unescape(url: &str, key: &str) -> Result<String, StoreError> {
-    let refused =
-        |error: object_store::path::Error| StoreError::Location { location: url.to_owned(), reason: error.to_string() };
+fn unescape(url: &str, key: &str) -> Result<String, LocationError> {
+    let refused = |error: object_store::path::Error| LocationError::Location {
+        location: url.to_owned(),
+        reason: error.to_string(),
+    };
     Ok(object_store::path::Path::from_url_path(key).map_err(refused)?.into())
 }
 
 #[cfg(not(feature = "remote"))]
-fn unescape(_: &str, key: &str) -> Result<String, StoreError> {
+fn unescape(_: &str, key: &str) -> Result<String, LocationError> {
     Ok(key.to_owned())
 }
 

@@ -12,7 +12,7 @@ use object_store::{ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
 use url::Url;
 
 use super::condition::CreateOnly;
-use crate::StoreError;
+use crate::LocationError;
 
 /// Time limit for a request with its answer: 8 MiB at 140 KB/s.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -57,7 +57,7 @@ macro_rules! client {
 }
 
 /// Makes the client of a location.
-pub(super) fn connect(text: &str, settings: &[(String, String)]) -> Result<Connected, StoreError> {
+pub(super) fn connect(text: &str, settings: &[(String, String)]) -> Result<Connected, LocationError> {
     let url = Url::parse(text).map_err(|error| refused(text, &error))?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err(refused(text, &"a location has no query and no fragment: write `?` as %3F and `#` as %23"));
@@ -123,6 +123,6 @@ fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-fn refused(location: &str, reason: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Location { location: location.to_owned(), reason: reason.to_string() }
+fn refused(location: &str, reason: &dyn std::fmt::Display) -> LocationError {
+    LocationError::Location { location: location.to_owned(), reason: reason.to_string() }
 }

@@ -9,11 +9,11 @@ use object_store::{ListResult, ObjectStore, ObjectStoreExt};
 
 use super::retry::{is_not_found, short_body};
 use super::{PART_LEN, PARTS_AT_ONCE, READS_AT_ONCE, Remote, runtime};
-use crate::StoreError;
+use crate::LocationError;
 use crate::storage::{Object, RangedRead, ReadSink, Storage, check_read_len};
 
 impl Remote {
-    pub(super) async fn list_objects(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, StoreError> {
+    pub(super) async fn list_objects(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, LocationError> {
         let below = self.path(prefix.trim_end_matches('/'));
         let list = || async {
             if deep {
@@ -25,10 +25,12 @@ impl Remote {
         let found = match self.patience.run(&self.name(prefix), "list", list).await {
             Ok(found) => found,
             // A prefix without objects does not exist.
-            Err(StoreError::Missing { .. }) if !prefix.is_empty() => Vec::new(),
-            Err(StoreError::Missing { .. }) => return Err(StoreError::NoLocation { location: self.url().to_owned() }),
-            Err(StoreError::Request { source, .. }) if is_not_found(&*source) => {
-                return Err(StoreError::NoLocation { location: self.url().to_owned() });
+            Err(LocationError::Missing { .. }) if !prefix.is_empty() => Vec::new(),
+            Err(LocationError::Missing { .. }) => {
+                return Err(LocationError::NoLocation { location: self.url().to_owned() });
+            }
+            Err(LocationError::Request { source, .. }) if is_not_found(&*source) => {
+                return Err(LocationError::NoLocation { location: self.url().to_owned() });
             }
             Err(error) => return Err(error),
         };
@@ -37,23 +39,23 @@ impl Remote {
         Ok(objects)
     }
 
-    pub(super) async fn find_object(&self, key: &str) -> Result<Option<Object>, StoreError> {
+    pub(super) async fn find_object(&self, key: &str) -> Result<Option<Object>, LocationError> {
         let path = self.path(key);
         match self.patience.run(&self.name(key), "find", || self.objects.head(&path)).await {
             Ok(meta) => Ok(Some(self.object(&meta))),
-            Err(StoreError::Missing { .. }) => Ok(None),
+            Err(LocationError::Missing { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    pub(super) async fn read_whole(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+    pub(super) async fn read_whole(&self, key: &str) -> Result<Vec<u8>, LocationError> {
         // A server that breaks off may announce fewer bytes than there are.
-        let found = self.find_object(key).await?.ok_or_else(|| StoreError::Missing { object: self.name(key) })?;
+        let found = self.find_object(key).await?.ok_or_else(|| LocationError::Missing { object: self.name(key) })?;
         check_read_len(found.byte_len, || self.name(key))?;
         Ok(self.read_range(key, 0..found.byte_len).await?.into())
     }
 
-    pub(super) async fn read_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+    pub(super) async fn read_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, LocationError> {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
@@ -66,7 +68,7 @@ impl Remote {
         self.patience.run(&self.name(key), "read", read).await
     }
 
-    async fn read_object(self, RangedRead { key, ranges }: RangedRead) -> Result<Vec<Bytes>, StoreError> {
+    async fn read_object(self, RangedRead { key, ranges }: RangedRead) -> Result<Vec<Bytes>, LocationError> {
         futures::future::try_join_all(ranges.into_iter().map(|range| self.read_range(&key, range))).await
     }
 
@@ -94,8 +96,8 @@ impl Remote {
         }
     }
 
-    fn broken_off(&self, key: &str) -> StoreError {
-        StoreError::Io { object: self.name(key), operation: "read", source: io::Error::other("requests broke off") }
+    fn broken_off(&self, key: &str) -> LocationError {
+        LocationError::Io { object: self.name(key), operation: "read", source: io::Error::other("requests broke off") }
     }
 
     /// Reads an object in parts, several at a time, and hands them over in order.
@@ -104,7 +106,7 @@ impl Remote {
         key: &str,
         byte_len: u64,
         take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), LocationError> {
         let (this, owned) = (self.clone(), key.to_owned());
         let starts = (0..byte_len.div_ceil(PART_LEN)).map(|part| part * PART_LEN);
         let part = move |start: u64| {
@@ -117,7 +119,7 @@ impl Remote {
         runtime::for_each(1, parts, |part| {
             let taken = part.and_then(|part| {
                 received += part.len() as u64;
-                take(&part).map_err(|source| StoreError::Io { object: self.name(key), operation: "store", source })
+                take(&part).map_err(|source| LocationError::Io { object: self.name(key), operation: "store", source })
             });
             failed = taken.err();
             failed.is_none()
@@ -129,6 +131,6 @@ impl Remote {
             return Ok(());
         }
         let reason = format!("{received} bytes were read, not {byte_len}");
-        Err(StoreError::Changed { object: self.name(key), reason })
+        Err(LocationError::Changed { object: self.name(key), reason })
     }
 }

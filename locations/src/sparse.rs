@@ -13,7 +13,7 @@ use chronoxide_reader::{Block, Checks};
 use zerocopy::FromBytes;
 
 use crate::storage::{Object, RangedRead};
-use crate::{Facts, Location, StoreError};
+use crate::{Facts, Location, LocationError};
 
 /// Lengths of the two reads that open a block.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ const MAX_READS: u64 = 48;
 /// the query runs again. If a query needs more than half of the block, the rest is read at once.
 ///
 /// ```
-/// use chronoxide_store::{Location, SparseBlock};
+/// use chronoxide_locations::{Location, SparseBlock};
 ///
 /// # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden");
 /// let location = Location::open(golden)?;
@@ -96,12 +96,12 @@ pub struct SparseBlock {
 
 /// Error of [`SparseBlock::query`].
 enum Unanswered {
-    Store(StoreError),
+    Store(LocationError),
     Query(Error),
 }
 
-impl From<StoreError> for Unanswered {
-    fn from(error: StoreError) -> Self {
+impl From<LocationError> for Unanswered {
+    fn from(error: LocationError) -> Self {
         Self::Store(error)
     }
 }
@@ -111,12 +111,12 @@ impl SparseBlock {
     /// section and the catalogue together are longer than 64 KiB, or if the arena is packed.
     ///
     /// # Errors
-    /// Errors of reading, and [`StoreError::Block`] if it is not a valid block.
-    pub fn open(location: &Location, object: &Object) -> Result<Self, StoreError> {
+    /// Errors of reading, and [`LocationError::Block`] if it is not a valid block.
+    pub fn open(location: &Location, object: &Object) -> Result<Self, LocationError> {
         Self::open_with(location, object, Opening::SHORT)
     }
 
-    fn open_with(location: &Location, object: &Object, opening: Opening) -> Result<Self, StoreError> {
+    fn open_with(location: &Location, object: &Object, opening: Opening) -> Result<Self, LocationError> {
         let read = read_ranges(location, object, opening.ranges(object.byte_len))?;
         Self::from_reads(location, object, opening, read)
     }
@@ -124,8 +124,8 @@ impl SparseBlock {
     /// Opens the block of a URL or path, as [`SparseBlock::open`].
     ///
     /// # Errors
-    /// As [`Location::open_object`] and [`SparseBlock::open`], and [`StoreError::Missing`] if it does not exist.
-    pub fn open_url(url: &str) -> Result<Self, StoreError> {
+    /// As [`Location::open_object`] and [`SparseBlock::open`], and [`LocationError::Missing`] if it does not exist.
+    pub fn open_url(url: &str) -> Result<Self, LocationError> {
         Self::open_url_with(url, &[])
     }
 
@@ -133,7 +133,7 @@ impl SparseBlock {
     ///
     /// # Errors
     /// As [`SparseBlock::open_url`].
-    pub fn open_url_with(url: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
+    pub fn open_url_with(url: &str, settings: &[(String, String)]) -> Result<Self, LocationError> {
         Self::open_object(Location::open_object_with(url, settings)?, Opening::SHORT)
     }
 
@@ -142,13 +142,13 @@ impl SparseBlock {
     ///
     /// # Errors
     /// As [`SparseBlock::open_url`].
-    pub fn open_url_for_summary(url: &str) -> Result<Self, StoreError> {
+    pub fn open_url_for_summary(url: &str) -> Result<Self, LocationError> {
         Self::open_object(Location::open_object(url)?, Opening::LONG)
     }
 
     /// Opens the block of a location and a key.
-    pub(crate) fn open_object((location, key): (Location, String), opening: Opening) -> Result<Self, StoreError> {
-        let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
+    pub(crate) fn open_object((location, key): (Location, String), opening: Opening) -> Result<Self, LocationError> {
+        let object = location.find(&key)?.ok_or_else(|| LocationError::Missing { object: location.name(&key) })?;
         Self::open_with(&location, &object, opening)
     }
 
@@ -158,11 +158,11 @@ impl SparseBlock {
         object: &Object,
         opening: Opening,
         read: Vec<Bytes>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, LocationError> {
         // Objects of any length may have the name of a block: look before memory is set aside.
         if read.first().is_some_and(|head| head.len() >= MAGIC.len() && !head.starts_with(&MAGIC)) {
             let source = ErrorKind::NotABlock.into();
-            return Err(StoreError::Block { object: location.name(&object.key), source });
+            return Err(LocationError::Block { object: location.name(&object.key), source });
         }
         if let Some(Ok((header, _))) = read.first().map(|head| Header::ref_from_prefix(head))
             && header.file_len.get() != object.byte_len
@@ -174,10 +174,10 @@ impl SparseBlock {
                 ..Corruption::new(Rule::FileLen, Place::Byte(40))
             };
             let source = corruption.into();
-            return Err(StoreError::Block { object: location.name(&object.key), source });
+            return Err(LocationError::Block { object: location.name(&object.key), source });
         }
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
-        let too_long = || StoreError::TooLong { object: location.name(&object.key), byte_len: object.byte_len };
+        let too_long = || LocationError::TooLong { object: location.name(&object.key), byte_len: object.byte_len };
         let mut block = Self {
             location: location.clone(),
             object: object.clone(),
@@ -217,16 +217,16 @@ impl SparseBlock {
     /// Returns what the block says about itself. Opening has read it.
     ///
     /// # Errors
-    /// Errors of reading damaged chunks again, and [`StoreError::Block`] if it is not a valid block.
-    pub fn facts(&mut self) -> Result<Facts, StoreError> {
+    /// Errors of reading damaged chunks again, and [`LocationError::Block`] if it is not a valid block.
+    pub fn facts(&mut self) -> Result<Facts, LocationError> {
         self.query_view(Facts::from_view)
     }
 
     /// Runs a query, and reads the chunks that it needs. The query is run again after each read, from its beginning.
     ///
     /// # Errors
-    /// Errors of reading, and [`StoreError::Block`] with the error of the query.
-    pub fn query<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+    /// Errors of reading, and [`LocationError::Block`] with the error of the query.
+    pub fn query<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, LocationError> {
         // A block, not a view: the arena of an archive is decoded.
         let result = self.query_block(
             |block| query(&block.view()).map_err(Unanswered::Query),
@@ -243,7 +243,7 @@ impl SparseBlock {
 
     /// Runs a query on a view as [`SparseBlock::query`], but takes missing chunks of zeros as read. The arena of an
     /// archive is not decoded.
-    fn query_view<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+    fn query_view<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, LocationError> {
         loop {
             let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
             let proofs = ChunkProofs::new(self.bytes.len());
@@ -260,7 +260,7 @@ impl SparseBlock {
     ///
     /// # Errors
     /// Errors of reading, of opening, and of the query.
-    pub fn query_block<T, E: From<StoreError>>(
+    pub fn query_block<T, E: From<LocationError>>(
         &mut self,
         mut query: impl FnMut(&Block) -> Result<T, E>,
         missing: impl Fn(&E) -> Option<Error>,
@@ -292,7 +292,7 @@ impl SparseBlock {
     ///
     /// # Errors
     /// Errors of reading.
-    pub fn read_rest(&mut self) -> Result<(), StoreError> {
+    pub fn read_rest(&mut self) -> Result<(), LocationError> {
         self.ensure(0..self.object.byte_len)
     }
 
@@ -300,8 +300,8 @@ impl SparseBlock {
     /// be read.
     ///
     /// # Errors
-    /// Errors of reading, and [`StoreError::Block`] if it is not a valid block.
-    pub fn into_block(mut self, checks: Checks) -> Result<Block, StoreError> {
+    /// Errors of reading, and [`LocationError::Block`] if it is not a valid block.
+    pub fn into_block(mut self, checks: Checks) -> Result<Block, LocationError> {
         self.read_zeros()?;
         Block::from_vec(std::mem::take(&mut self.bytes), checks).map_err(|source| self.damaged(source))
     }
@@ -317,7 +317,7 @@ impl SparseBlock {
     }
 
     /// Reads the chunk that an error names, and more. Other errors are returned.
-    fn read_missing(&mut self, error: Error) -> Result<(), StoreError> {
+    fn read_missing(&mut self, error: Error) -> Result<(), LocationError> {
         let Some(chunk) = self.missing_chunk(&error) else { return Err(self.damaged(error)) };
         let start = chunk * CHUNK_LEN;
         if self.is_read[chunk as usize] {
@@ -337,7 +337,7 @@ impl SparseBlock {
     }
 
     /// Reads header and directory, and everything that [`Frame::parse`] looks at.
-    fn open_frame(&mut self) -> Result<(), StoreError> {
+    fn open_frame(&mut self) -> Result<(), LocationError> {
         let mut ranges = Vec::new();
         for entry in directory(&self.bytes) {
             let kind = SectionKind::from_code(entry.kind.get());
@@ -351,7 +351,7 @@ impl SparseBlock {
 
     /// Reads the missing chunks whose checksum is that of zeros: a query would not miss them. It computes a checksum
     /// of each missing chunk, but only once.
-    fn read_zeros(&mut self) -> Result<(), StoreError> {
+    fn read_zeros(&mut self) -> Result<(), LocationError> {
         if self.are_zeros_read {
             return Ok(());
         }
@@ -381,7 +381,7 @@ impl SparseBlock {
     }
 
     /// Reads the chunks of a range that were not read.
-    fn ensure(&mut self, range: Range<u64>) -> Result<(), StoreError> {
+    fn ensure(&mut self, range: Range<u64>) -> Result<(), LocationError> {
         let end = range.end.min(self.object.byte_len).div_ceil(CHUNK_LEN);
         let missing = |chunk: &u64| !self.is_read[*chunk as usize];
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -413,15 +413,15 @@ impl SparseBlock {
         self.read_bytes += bytes.len() as u64;
     }
 
-    fn damaged(&self, source: Error) -> StoreError {
-        StoreError::Block { object: self.location.name(&self.object.key), source }
+    fn damaged(&self, source: Error) -> LocationError {
+        LocationError::Block { object: self.location.name(&self.object.key), source }
     }
 }
 
 /// Reads ranges of one object.
-fn read_ranges(location: &Location, object: &Object, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>, StoreError> {
+fn read_ranges(location: &Location, object: &Object, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>, LocationError> {
     // A storage calls its sink for each read.
-    let mut read = Err(StoreError::Missing { object: location.name(&object.key) });
+    let mut read = Err(LocationError::Missing { object: location.name(&object.key) });
     location.read_ranges(vec![RangedRead { key: object.key.clone(), ranges }], &mut |_, result| {
         read = result;
         false

@@ -12,7 +12,7 @@ use chronoxide_publish::{
 };
 use chronoxide_reader::is_block_name;
 
-use crate::StoreError;
+use crate::LocationError;
 use crate::storage::{Created, Object, RangedRead, ReadSink, Storage, check_read_len};
 
 /// Bytes that are copied or compared at a time.
@@ -39,9 +39,9 @@ impl Local {
 
     /// Adds the objects below `prefix` to `found`. A symbolic link may stand for an object of the location itself, but
     /// not for one of its folders, and for nothing in them: it may lead anywhere.
-    fn walk(&self, prefix: &str, deep: bool, found: &mut Vec<Object>) -> Result<(), StoreError> {
+    fn walk(&self, prefix: &str, deep: bool, found: &mut Vec<Object>) -> Result<(), LocationError> {
         let folder = self.file(prefix);
-        let failed = |source| StoreError::io(folder.display().to_string(), "list", source);
+        let failed = |source| LocationError::io(folder.display().to_string(), "list", source);
         for name in names_in(&folder).map_err(failed)? {
             if name.to_str().is_some_and(is_temporary_name) {
                 continue;
@@ -61,7 +61,7 @@ impl Local {
                     found.push(object(key, &link));
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(StoreError::io(path.display().to_string(), "find", error));
+                    return Err(LocationError::io(path.display().to_string(), "find", error));
                 }
                 // Deleted since the listing, or neither a file nor a folder.
                 _ => {}
@@ -71,16 +71,16 @@ impl Local {
     }
 
     /// Returns the error of reading an object. It costs this object, not the listing: the file exists.
-    fn cannot_read(&self, key: &str, source: io::Error) -> StoreError {
+    fn cannot_read(&self, key: &str, source: io::Error) -> LocationError {
         let (file, object) = (self.file(key), self.name(key));
         match source.kind() {
-            _ if is_link(&file) && fs::metadata(&file).is_err() => StoreError::BrokenLink { object, source },
+            _ if is_link(&file) && fs::metadata(&file).is_err() => LocationError::BrokenLink { object, source },
             io::ErrorKind::NotFound if key.contains(NO_TEXT) => {
                 let source = io::Error::new(io::ErrorKind::InvalidFilename, "the name is not UTF-8: rename the file");
-                StoreError::Unreadable { object, source }
+                LocationError::Unreadable { object, source }
             }
-            io::ErrorKind::NotFound => StoreError::Missing { object },
-            _ => StoreError::Unreadable { object, source },
+            io::ErrorKind::NotFound => LocationError::Missing { object },
+            _ => LocationError::Unreadable { object, source },
         }
     }
 
@@ -111,16 +111,16 @@ impl Local {
         key: &str,
         existing: Existing,
         open: &dyn Fn() -> io::Result<R>,
-    ) -> Result<Created, StoreError> {
+    ) -> Result<Created, LocationError> {
         let path = self.file(key);
         if let Some(folder) = path.parent() {
-            make_folder(&*self.system, folder).map_err(|error| StoreError::Io {
+            make_folder(&*self.system, folder).map_err(|error| LocationError::Io {
                 object: folder.display().to_string(),
                 operation: "make the folder",
                 source: io::Error::other(error),
             })?;
         }
-        let failed = |source| StoreError::Io { object: self.name(key), operation: "write", source };
+        let failed = |source| LocationError::Io { object: self.name(key), operation: "write", source };
         let write = |out: &mut dyn chronoxide_publish::Output| {
             let mut buffer = vec![0; BUFFER_LEN];
             let mut source = open()?;
@@ -138,10 +138,10 @@ impl Local {
         match publish(&*self.system, &path, existing, write, check) {
             Ok(_) => Ok(Created::New),
             Err(PublishError::Exists { .. }) => {
-                let mut file = File::open(&path).map_err(|source| StoreError::io(self.name(key), "read", source))?;
+                let mut file = File::open(&path).map_err(|source| LocationError::io(self.name(key), "read", source))?;
                 match is_equal(&mut file, &mut open().map_err(failed)?).map_err(failed)? {
                     true => self.sync(&path).map_err(failed).map(|()| Created::Found),
-                    false => Err(StoreError::Occupied { object: self.name(key) }),
+                    false => Err(LocationError::Occupied { object: self.name(key) }),
                 }
             }
             Err(error) => Err(failed(io::Error::other(error))),
@@ -204,12 +204,12 @@ impl Storage for Local {
         self.file(key).display().to_string()
     }
 
-    fn list(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, StoreError> {
+    fn list(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, LocationError> {
         let mut found = Vec::new();
         match self.walk(prefix, deep, &mut found) {
-            Err(StoreError::Missing { .. }) if !prefix.is_empty() => {}
-            Err(StoreError::Missing { .. }) => {
-                return Err(StoreError::NoLocation { location: self.folder.display().to_string() });
+            Err(LocationError::Missing { .. }) if !prefix.is_empty() => {}
+            Err(LocationError::Missing { .. }) => {
+                return Err(LocationError::NoLocation { location: self.folder.display().to_string() });
             }
             walked => walked?,
         }
@@ -217,16 +217,16 @@ impl Storage for Local {
         Ok(found)
     }
 
-    fn find(&self, key: &str) -> Result<Option<Object>, StoreError> {
+    fn find(&self, key: &str) -> Result<Option<Object>, LocationError> {
         match fs::metadata(self.file(key)) {
             Ok(metadata) if metadata.is_file() => Ok(Some(object(key.to_owned(), &metadata))),
             Ok(_) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(StoreError::io(self.name(key), "find", source)),
+            Err(source) => Err(LocationError::io(self.name(key), "find", source)),
         }
     }
 
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+    fn read(&self, key: &str) -> Result<Vec<u8>, LocationError> {
         let failed = |source| self.cannot_read(key, source);
         let mut file = self.open(key).map_err(failed)?;
         check_read_len(file.metadata().map_err(failed)?.len(), || self.name(key))?;
@@ -244,7 +244,7 @@ impl Storage for Local {
         }
     }
 
-    fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), StoreError> {
+    fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), LocationError> {
         let failed = |source| self.cannot_read(key, source);
         let mut file = self.open(key).map_err(failed)?;
         let copied = io::copy(&mut file, out).map_err(failed)?;
@@ -252,7 +252,7 @@ impl Storage for Local {
             return Ok(());
         }
         let reason = format!("{copied} bytes were read, not {byte_len}");
-        Err(StoreError::Changed { object: self.name(key), reason })
+        Err(LocationError::Changed { object: self.name(key), reason })
     }
 
     fn path(&self, key: &str) -> Option<PathBuf> {
@@ -263,31 +263,31 @@ impl Storage for Local {
         Some(&*self.system)
     }
 
-    fn create(&self, key: &str, file: &Path) -> Result<Created, StoreError> {
+    fn create(&self, key: &str, file: &Path) -> Result<Created, LocationError> {
         self.publish_from(key, Existing::Refuse, &|| File::open(file))
     }
 
-    fn create_bytes(&self, key: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+    fn create_bytes(&self, key: &str, bytes: &[u8]) -> Result<Created, LocationError> {
         self.publish_from(key, Existing::Refuse, &|| Ok(bytes))
     }
 
-    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), LocationError> {
         self.publish_from(key, Existing::Replace, &|| Ok(bytes)).map(|_| ())
     }
 
-    fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
+    fn copy(&self, from: &str, to: &str) -> Result<(), LocationError> {
         let source = self.file(from);
         if !source.is_file() {
-            return Err(StoreError::Missing { object: self.name(from) });
+            return Err(LocationError::Missing { object: self.name(from) });
         }
         self.create(to, &source).map(|_| ())
     }
 
-    fn delete(&self, keys: &[String], done: &mut dyn FnMut(&str)) -> Result<(), StoreError> {
+    fn delete(&self, keys: &[String], done: &mut dyn FnMut(&str)) -> Result<(), LocationError> {
         let paths: Vec<PathBuf> = keys.iter().map(|key| self.file(key)).collect();
         if paths.is_empty() {
             // A process that deleted objects before may have died before that was durable.
-            let failed = |source| StoreError::io(self.name(""), "sync the folder", source);
+            let failed = |source| LocationError::io(self.name(""), "sync the folder", source);
             return self.system.sync_folder(&self.folder).map_err(failed);
         }
         let (removed, result) = match remove_files(&*self.system, &paths) {

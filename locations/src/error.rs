@@ -7,7 +7,7 @@ use chronoxide_publish::RemoveError;
 /// Error of an object store or a folder. Texts name the object: bucket and key, or the path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum LocationError {
     /// The text is not a location that can be opened.
     #[error("{location}: {reason}")]
     Location {
@@ -135,7 +135,7 @@ fn attempts_text(attempts: usize) -> String {
     if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") }
 }
 
-impl StoreError {
+impl LocationError {
     /// Returns true if the object does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {

@@ -8,7 +8,7 @@ use crate::document::{read_document, to_document};
 use crate::facts::Facts;
 use crate::listing::{Listed, Listing};
 use crate::storage::Object;
-use crate::{Location, StoreError};
+use crate::{Location, LocationError};
 
 /// Key of the manifest of a location.
 pub const MANIFEST_KEY: &str = "chronoxide-manifest.json";
@@ -46,12 +46,12 @@ impl Manifest {
     ///
     /// # Errors
     /// The manifest exists and cannot be read. Damage is not an error: the blocks are read then.
-    pub fn read(location: &Location) -> Result<Self, StoreError> {
+    pub fn read(location: &Location) -> Result<Self, LocationError> {
         match read_document(location, MANIFEST_KEY) {
             Ok(File { chronoxide_manifest: VERSION, blocks }) => {
                 Ok(Self { entries: blocks.into_iter().map(|entry| (entry.key.clone(), entry)).collect() })
             }
-            Ok(_) | Err(StoreError::Json { .. } | StoreError::Missing { .. }) => Ok(Self::default()),
+            Ok(_) | Err(LocationError::Json { .. } | LocationError::Missing { .. }) => Ok(Self::default()),
             Err(error) => Err(error),
         }
     }
@@ -73,9 +73,9 @@ impl Manifest {
     ///
     /// # Errors
     /// Errors of writing.
-    pub fn write(&self, location: &Location) -> Result<u64, StoreError> {
+    pub fn write(&self, location: &Location) -> Result<u64, LocationError> {
         let file = File { chronoxide_manifest: VERSION, blocks: self.entries.values().cloned().collect() };
-        let invalid = |error: serde_json::Error| StoreError::Json {
+        let invalid = |error: serde_json::Error| LocationError::Json {
             object: location.name(MANIFEST_KEY),
             reason: error.to_string(),
         };

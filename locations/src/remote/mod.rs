@@ -28,7 +28,7 @@ use object_store::{ObjectMeta, ObjectStore};
 
 use self::retry::Patience;
 use self::write::Source;
-use crate::StoreError;
+use crate::LocationError;
 use crate::storage::{Created, Object, RangedRead, ReadSink, Storage};
 
 /// Bytes per request of a download or an upload of a large object.
@@ -60,7 +60,7 @@ impl fmt::Debug for Remote {
 
 impl Remote {
     /// Connects to the location of a URL. Nothing is requested yet.
-    pub(crate) fn open(url: &str, settings: &[(String, String)]) -> Result<Self, StoreError> {
+    pub(crate) fn open(url: &str, settings: &[(String, String)]) -> Result<Self, LocationError> {
         let connected = connect::connect(url, settings)?;
         let bucket = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let prefix = connected.prefix;
@@ -102,11 +102,11 @@ impl Remote {
     /// Waits for a future of this location.
     fn wait<T: Send + 'static>(
         &self,
-        future: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        future: impl Future<Output = Result<T, LocationError>> + Send + 'static,
+    ) -> Result<T, LocationError> {
         runtime::wait(future).unwrap_or_else(|| {
             let source = std::io::Error::other("no thread could be started for requests");
-            Err(StoreError::Io { object: self.url.to_string(), operation: "send requests", source })
+            Err(LocationError::Io { object: self.url.to_string(), operation: "send requests", source })
         })
     }
 }
@@ -121,17 +121,17 @@ impl Storage for Remote {
         format!("{}{}", self.url, escape(key))
     }
 
-    fn list(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, StoreError> {
+    fn list(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, LocationError> {
         let (this, prefix) = (self.clone(), prefix.to_owned());
         self.wait(async move { this.list_objects(&prefix, deep).await })
     }
 
-    fn find(&self, key: &str) -> Result<Option<Object>, StoreError> {
+    fn find(&self, key: &str) -> Result<Option<Object>, LocationError> {
         let (this, key) = (self.clone(), key.to_owned());
         self.wait(async move { this.find_object(&key).await })
     }
 
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+    fn read(&self, key: &str) -> Result<Vec<u8>, LocationError> {
         let (this, key) = (self.clone(), key.to_owned());
         self.wait(async move { this.read_whole(&key).await })
     }
@@ -140,7 +140,7 @@ impl Storage for Remote {
         self.read_many(reads, sink);
     }
 
-    fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), StoreError> {
+    fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), LocationError> {
         self.download_parts(key, byte_len, &mut |bytes| out.write_all(bytes))
     }
 
@@ -152,25 +152,25 @@ impl Storage for Remote {
         None
     }
 
-    fn create(&self, key: &str, file: &FilePath) -> Result<Created, StoreError> {
+    fn create(&self, key: &str, file: &FilePath) -> Result<Created, LocationError> {
         self.upload(key, &Source::open(file)?)
     }
 
-    fn create_bytes(&self, key: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+    fn create_bytes(&self, key: &str, bytes: &[u8]) -> Result<Created, LocationError> {
         self.upload(key, &Source::Memory(bytes.to_vec().into()))
     }
 
-    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), LocationError> {
         let (this, key, bytes) = (self.clone(), key.to_owned(), bytes.to_vec().into());
         self.wait(async move { this.put(&key, bytes).await })
     }
 
-    fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
+    fn copy(&self, from: &str, to: &str) -> Result<(), LocationError> {
         let (this, from, to) = (self.clone(), from.to_owned(), to.to_owned());
         self.wait(async move { this.copy_object(&from, &to).await })
     }
 
-    fn delete(&self, keys: &[String], done: &mut dyn FnMut(&str)) -> Result<(), StoreError> {
+    fn delete(&self, keys: &[String], done: &mut dyn FnMut(&str)) -> Result<(), LocationError> {
         for key in keys {
             let (this, owned) = (self.clone(), key.clone());
             self.wait(async move { this.delete_object(&owned).await })?;

@@ -19,7 +19,7 @@ use crate::facts::{Facts, header_checksum};
 use crate::listing::{BLOCK_SUFFIX, Listed, Listing};
 use crate::sparse::{Opening, SparseBlock};
 use crate::storage::Object;
-use crate::{Location, StoreError};
+use crate::{Location, LocationError};
 
 /// Downloads of a block that is damaged when it arrives. Damage on the way is rare.
 const DOWNLOADS: usize = 3;
@@ -66,7 +66,7 @@ impl Cache {
     ///
     /// # Errors
     /// The folder cannot be made or read.
-    pub fn open(folder: impl Into<PathBuf>, max_len: u64) -> Result<Self, StoreError> {
+    pub fn open(folder: impl Into<PathBuf>, max_len: u64) -> Result<Self, LocationError> {
         let cache = Self { folder: folder.into(), max_len, is_ready: Arc::default(), observer: None };
         cache.make()?;
         Ok(cache)
@@ -76,11 +76,11 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Cache::open`].
-    pub fn make(&self) -> Result<(), StoreError> {
+    pub fn make(&self) -> Result<(), LocationError> {
         if self.is_ready.get().is_some() {
             return Ok(());
         }
-        let failed = |source| StoreError::io(self.folder.display().to_string(), "open the cache", source);
+        let failed = |source| LocationError::io(self.folder.display().to_string(), "open the cache", source);
         make_folder(&Disk, &self.folder).map_err(|error| failed(io::Error::other(error)))?;
         // Files of processes that died.
         recover(&Disk, &self.folder).map_err(failed)?;
@@ -114,9 +114,9 @@ impl Cache {
     /// Returns the file of a block. Downloads and verifies it if the cache does not have it.
     ///
     /// # Errors
-    /// Errors of reading and writing, [`StoreError::Changed`] if the object is not the listed block, and
-    /// [`StoreError::Block`] if it is damaged.
-    pub fn fetch(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+    /// Errors of reading and writing, [`LocationError::Changed`] if the object is not the listed block, and
+    /// [`LocationError::Block`] if it is damaged.
+    pub fn fetch(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, LocationError> {
         self.fetch_beside(location, block, &BTreeSet::new())
     }
 
@@ -125,7 +125,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Cache::fetch`].
-    pub fn fetch_sound(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+    pub fn fetch_sound(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, LocationError> {
         let path = self.fetch(location, block)?;
         // SAFETY: a file of the cache is never changed, only deleted or replaced by renaming.
         let is_damaged = || matches!(unsafe { Block::map_packed(&path, Checks::Eager) }, Err(OpenError::Block { .. }));
@@ -142,14 +142,14 @@ impl Cache {
         location: &Location,
         block: &Wanted<'_>,
         kept: &BTreeSet<PathBuf>,
-    ) -> Result<PathBuf, StoreError> {
+    ) -> Result<PathBuf, LocationError> {
         if let Some(path) = location.path(block.key) {
             check_local(location, block, &path)?;
             return Ok(path);
         }
         self.make()?;
         let path = self.path(block);
-        let failed = |source| StoreError::io(path.display().to_string(), "lock", source);
+        let failed = |source| LocationError::io(path.display().to_string(), "lock", source);
         // One process downloads; the others wait for it.
         let lock = File::options().create(true).truncate(false).write(true).open(path.with_extension(LOCK));
         let lock = lock.map_err(failed)?;
@@ -170,12 +170,12 @@ impl Cache {
     ///
     /// # Errors
     /// The error of the first block that cannot be fetched.
-    pub fn fetch_all(&self, location: &Location, blocks: &[Listed]) -> Result<Vec<PathBuf>, StoreError> {
+    pub fn fetch_all(&self, location: &Location, blocks: &[Listed]) -> Result<Vec<PathBuf>, LocationError> {
         self.fetch_each(location, blocks).into_iter().collect()
     }
 
     /// Fetches blocks as [`Cache::fetch_all`], and goes on behind damaged ones. Another error ends the list.
-    fn fetch_each(&self, location: &Location, blocks: &[Listed]) -> Vec<Result<PathBuf, StoreError>> {
+    fn fetch_each(&self, location: &Location, blocks: &[Listed]) -> Vec<Result<PathBuf, LocationError>> {
         let kept = blocks.iter().map(|block| self.path(&block.wanted())).collect();
         // Downloads at the same time do not see each other's bytes: there is room for all of them first.
         if location.is_remote() {
@@ -210,10 +210,10 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Listing::read`] and [`Cache::fetch_all`].
-    pub fn fetch_live(&self, location: &Location) -> Result<(Listing, Vec<PathBuf>), StoreError> {
+    pub fn fetch_live(&self, location: &Location) -> Result<(Listing, Vec<PathBuf>), LocationError> {
         let mut listing = Listing::read(location)?;
         let mut fetched = self.fetch_each(location, &listing.live);
-        if listing.from_manifest > 0 && fetched.iter().any(|path| matches!(path, Err(StoreError::Changed { .. }))) {
+        if listing.from_manifest > 0 && fetched.iter().any(|path| matches!(path, Err(LocationError::Changed { .. }))) {
             listing = Listing::read_blocks(location)?;
             fetched = self.fetch_each(location, &listing.live);
         }
@@ -235,7 +235,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`SparseBlock::open_url`] and [`Cache::fetch`].
-    pub fn fetch_url(&self, url: &str) -> Result<PathBuf, StoreError> {
+    pub fn fetch_url(&self, url: &str) -> Result<PathBuf, LocationError> {
         self.fetch_url_with(url, &[])
     }
 
@@ -243,7 +243,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Cache::fetch_url`].
-    pub fn fetch_url_with(&self, url: &str, settings: &[(String, String)]) -> Result<PathBuf, StoreError> {
+    pub fn fetch_url_with(&self, url: &str, settings: &[(String, String)]) -> Result<PathBuf, LocationError> {
         let object = Location::open_object_with(url, settings)?;
         let mut block = SparseBlock::open_object(object, Opening::SHORT)?;
         let facts = block.facts()?;
@@ -253,8 +253,8 @@ impl Cache {
     /// Reads a whole block of a location again and verifies it, whatever the cache has.
     ///
     /// # Errors
-    /// As [`Cache::fetch`], and [`StoreError::Missing`] if it does not exist.
-    pub fn prove(&self, location: &Location, block: &Wanted<'_>) -> Result<(), StoreError> {
+    /// As [`Cache::fetch`], and [`LocationError::Missing`] if it does not exist.
+    pub fn prove(&self, location: &Location, block: &Wanted<'_>) -> Result<(), LocationError> {
         if let Some(path) = location.path(block.key) {
             return verify(&path, block).map_err(|unfit| refused(location, block, unfit));
         }
@@ -270,7 +270,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Cache::open`].
-    pub fn scratch(&self, name: &str) -> Result<PathBuf, StoreError> {
+    pub fn scratch(&self, name: &str) -> Result<PathBuf, LocationError> {
         self.make()?;
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -283,10 +283,10 @@ impl Cache {
     ///
     /// # Errors
     /// The folder cannot be made.
-    pub fn upload_folder(&self) -> Result<UploadFolder, StoreError> {
+    pub fn upload_folder(&self) -> Result<UploadFolder, LocationError> {
         self.make()?;
         self.delete_left_behind();
-        let failed = |source| StoreError::io(self.folder.display().to_string(), "make a folder", source);
+        let failed = |source| LocationError::io(self.folder.display().to_string(), "make a folder", source);
         let folder = tempfile::Builder::new().prefix(UPLOADS_PREFIX).tempdir_in(&self.folder).map_err(failed)?;
         let owner = File::create(folder.path().join(OWNER)).map_err(failed)?;
         owner.lock().map_err(failed)?;
@@ -297,15 +297,15 @@ impl Cache {
     ///
     /// # Errors
     /// The file cannot be moved: it may be on another file system.
-    pub fn adopt(&self, file: &Path, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+    pub fn adopt(&self, file: &Path, block: &Wanted<'_>) -> Result<PathBuf, LocationError> {
         let path = self.path(block);
         self.make_room(block.byte_len, &BTreeSet::new());
-        fs::rename(file, &path).map_err(|source| StoreError::io(file.display().to_string(), "move", source))?;
+        fs::rename(file, &path).map_err(|source| LocationError::io(file.display().to_string(), "move", source))?;
         Ok(path)
     }
 
     /// Downloads a block to a temporary file, verifies it, and publishes it.
-    fn download(&self, location: &Location, block: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
+    fn download(&self, location: &Location, block: &Wanted<'_>, path: &Path) -> Result<(), LocationError> {
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -323,11 +323,11 @@ impl Cache {
                 Err(PublishError::Unverified { source, .. }) => refused(location, block, source),
                 Err(error) => {
                     let (object, source) = (location.name(block.key), io::Error::other(error));
-                    return Err(failed.unwrap_or(StoreError::Io { object, operation: "download", source }));
+                    return Err(failed.unwrap_or(LocationError::Io { object, operation: "download", source }));
                 }
             };
             // A file that cannot be opened would not be better the next time.
-            if attempts == DOWNLOADS || matches!(error, StoreError::Io { .. }) {
+            if attempts == DOWNLOADS || matches!(error, LocationError::Io { .. }) {
                 return Err(error);
             }
         }
@@ -424,14 +424,14 @@ impl Listed {
 }
 
 /// Checks that a file of this machine is the wanted block, as far as its header says.
-fn check_local(location: &Location, wanted: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
+fn check_local(location: &Location, wanted: &Wanted<'_>, path: &Path) -> Result<(), LocationError> {
     let is_wanted =
         || -> io::Result<bool> { Ok(fs::metadata(path)?.len() == wanted.byte_len && has_header(path, wanted)?) };
     match is_wanted() {
         Ok(true) => Ok(()),
         Ok(false) => Err(changed(location, wanted)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(changed(location, wanted)),
-        Err(source) => Err(StoreError::io(location.name(wanted.key), "read", source)),
+        Err(source) => Err(LocationError::io(location.name(wanted.key), "read", source)),
     }
 }
 
@@ -477,23 +477,23 @@ enum Unfit {
 }
 
 /// Returns true if an object is a damaged block.
-fn is_damage(error: &StoreError) -> bool {
-    matches!(error, StoreError::Block { .. })
+fn is_damage(error: &LocationError) -> bool {
+    matches!(error, LocationError::Block { .. })
 }
 
 /// Returns the error of a file that was refused.
-fn refused(location: &Location, wanted: &Wanted<'_>, unfit: Unfit) -> StoreError {
+fn refused(location: &Location, wanted: &Wanted<'_>, unfit: Unfit) -> LocationError {
     let object = location.name(wanted.key);
     match unfit {
-        Unfit::Open(OpenError::Block { source, .. }) => StoreError::Block { object, source },
-        Unfit::Open(error) => StoreError::Io { object, operation: "verify", source: io::Error::other(error) },
+        Unfit::Open(OpenError::Block { source, .. }) => LocationError::Block { object, source },
+        Unfit::Open(error) => LocationError::Io { object, operation: "verify", source: io::Error::other(error) },
         Unfit::Other => changed(location, wanted),
     }
 }
 
-fn changed(location: &Location, wanted: &Wanted<'_>) -> StoreError {
+fn changed(location: &Location, wanted: &Wanted<'_>) -> LocationError {
     let reason = format!("it is not the block {} that was listed", wanted.id);
-    StoreError::Changed { object: location.name(wanted.key), reason }
+    LocationError::Changed { object: location.name(wanted.key), reason }
 }
 
 /// Verifies a downloaded block, and that it is the wanted one.
@@ -513,8 +513,8 @@ fn open(path: &Path) -> Result<Block, OpenError> {
 }
 
 /// Reads a whole block into memory and verifies it.
-pub(crate) fn verify_in_memory(location: &Location, object: &Object) -> Result<(), StoreError> {
-    let damaged = |source| StoreError::Block { object: location.name(&object.key), source };
+pub(crate) fn verify_in_memory(location: &Location, object: &Object) -> Result<(), LocationError> {
+    let damaged = |source| LocationError::Block { object: location.name(&object.key), source };
     let mut bytes = Vec::new();
     location.download(&object.key, object.byte_len, &mut bytes)?;
     Block::from_vec(bytes, Checks::Eager).and_then(|block| block.verify()).map(|_| ()).map_err(damaged)

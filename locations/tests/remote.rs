@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_object_server::{BUCKET, Fault, Proxy, Request, Server, at_once, every, nth};
-use chronoxide_store::{
-    Cache, Created, Listing, Location, MANIFEST_KEY, MAX_READ_LEN, Manifest, Object, RangedRead, SparseBlock,
-    StoreError,
+use chronoxide_locations::{
+    Cache, Created, Listing, Location, LocationError, MANIFEST_KEY, MAX_READ_LEN, Manifest, Object, RangedRead,
+    SparseBlock,
 };
+use chronoxide_object_server::{BUCKET, Fault, Proxy, Request, Server, at_once, every, nth};
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::requirement::skip_or_fail;
@@ -50,7 +50,11 @@ fn keys(objects: &[Object]) -> Vec<&str> {
     objects.iter().map(|object| object.key.as_str()).collect()
 }
 
-fn read_ranges(location: &Location, key: &str, ranges: Vec<std::ops::Range<u64>>) -> Result<Vec<Vec<u8>>, StoreError> {
+fn read_ranges(
+    location: &Location,
+    key: &str,
+    ranges: Vec<std::ops::Range<u64>>,
+) -> Result<Vec<Vec<u8>>, LocationError> {
     let mut read = Ok(Vec::new());
     location.read_ranges(vec![RangedRead { key: key.to_owned(), ranges }], &mut |_, result| {
         read = result.map(|parts| parts.iter().map(|part| part.to_vec()).collect());
@@ -67,7 +71,7 @@ fn objects_are_created_read_copied_and_deleted() {
         assert_eq!(location.create_bytes("a.txt", b"first").unwrap(), Created::New);
         assert_eq!(location.create_bytes("a.txt", b"first").unwrap(), Created::Found);
         let refused = location.create_bytes("a.txt", b"other").unwrap_err();
-        assert!(matches!(refused, StoreError::Occupied { .. }), "{refused}");
+        assert!(matches!(refused, LocationError::Occupied { .. }), "{refused}");
         assert_eq!(location.read("a.txt").unwrap(), b"first");
         location.replace("a.txt", b"second").unwrap();
         location.create_bytes("deep/b.txt", b"b").unwrap();
@@ -109,7 +113,7 @@ fn large_files_are_uploaded_in_parts_and_read_again() {
         location.download("large", LARGE as u64, &mut found).unwrap();
         assert!(found == large());
         std::fs::write(&file, &large()[1..]).unwrap();
-        assert!(matches!(location.create("large", &file).unwrap_err(), StoreError::Occupied { .. }));
+        assert!(matches!(location.create("large", &file).unwrap_err(), LocationError::Occupied { .. }));
     }
 }
 
@@ -135,7 +139,7 @@ fn an_upload_in_parts_replaces_nothing() {
         }));
         match location.create(key, &file) {
             Ok(created) => assert!(is_equal && created == Created::Found),
-            Err(error) => assert!(!is_equal && matches!(error, StoreError::Occupied { .. }), "{error}"),
+            Err(error) => assert!(!is_equal && matches!(error, LocationError::Occupied { .. }), "{error}"),
         }
         proxy.calm();
         assert!(location.read(key).unwrap() == theirs, "{key} is what the other process wrote");
@@ -161,7 +165,7 @@ fn a_missing_bucket_or_folder_is_no_empty_location() {
     let folder = Location::open("file:///no/such/folder/").unwrap();
     for location in [bucket, folder] {
         let refused = location.list("", false).unwrap_err();
-        assert!(matches!(refused, StoreError::NoLocation { .. }), "{refused}");
+        assert!(matches!(refused, LocationError::NoLocation { .. }), "{refused}");
     }
     assert!(open(server.endpoint(), "nothing/yet").list("", false).unwrap().is_empty(), "a prefix needs no object");
 }
@@ -176,14 +180,14 @@ fn refused_uploads_are_explained() {
     let is_completion = |request: &Request| request.method == "POST" && request.target.contains("uploadId=");
     proxy.inject(Box::new(move |_, request| is_completion(request).then_some(Fault::Status(501))));
     let refused = location.create("large", &file).unwrap_err();
-    assert!(matches!(refused, StoreError::NoConditions { .. }), "{refused}");
+    assert!(matches!(refused, LocationError::NoConditions { .. }), "{refused}");
     let requests = proxy.take_requests();
     assert_eq!(requests.iter().filter(|request| is_completion(request)).count(), 1);
     assert!(requests.iter().any(|request| request.method == "DELETE"), "no parts are left");
 
     proxy.inject(Box::new(|_, request| (request.method == "PUT").then_some(Fault::Status(409))));
     let refused = location.create_bytes("small", b"small").unwrap_err();
-    assert!(matches!(refused, StoreError::Io { .. }), "{refused}");
+    assert!(matches!(refused, LocationError::Io { .. }), "{refused}");
     assert!(refused.to_string().ends_with("refused/small: cannot create"), "{refused}");
 
     proxy.inject(Box::new(|_, request| (request.method == "GET").then_some(Fault::Status(403))));
@@ -250,7 +254,7 @@ fn an_error_names_the_object_and_the_attempts() {
     let error = stranger.list("", true).unwrap_err();
     assert_eq!(error.to_string(), "s3://blocks/p/: cannot list (1 attempt)");
     for text in ["ftp://host/x", "s3://", "file://relative", "s3://b/x?y=1"] {
-        assert!(matches!(Location::open(text), Err(StoreError::Location { .. })), "{text}");
+        assert!(matches!(Location::open(text), Err(LocationError::Location { .. })), "{text}");
     }
 }
 
@@ -378,7 +382,10 @@ fn damage_on_the_way_is_read_again_and_damage_in_the_store_is_reported() {
     damaged[middle] ^= 1;
     location.replace("block.cx", &damaged).unwrap();
     let error = cache.fetch(&location, &wanted).unwrap_err();
-    assert!(matches!(&error, StoreError::Block { object, .. } if object == "s3://blocks/damage/block.cx"), "{error}");
+    assert!(
+        matches!(&error, LocationError::Block { object, .. } if object == "s3://blocks/damage/block.cx"),
+        "{error}"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().flatten().count(), 1, "a lock file only");
 }
 
@@ -456,7 +463,7 @@ fn an_object_with_another_length_is_not_a_block() {
     file.set_len(1 << 43).unwrap();
     let listing = Listing::read(&location).unwrap();
     let [(key, error)] = &listing.unreadable[..] else { panic!("{listing:?}") };
-    assert!(key == "long.cx" && matches!(error, StoreError::Block { .. }), "{error}");
+    assert!(key == "long.cx" && matches!(error, LocationError::Block { .. }), "{error}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutP
 
 use super::retry::is_not_implemented;
 use super::{MAX_COPY_LEN, PART_LEN, PARTS_AT_ONCE, Remote};
-use crate::StoreError;
+use crate::LocationError;
 use crate::storage::{Created, Storage};
 
 /// Attempts to create an object that others create and delete at the same time.
@@ -31,9 +31,9 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn open(path: &FilePath) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &FilePath) -> Result<Self, LocationError> {
         let name = path.display().to_string();
-        let failed = |source| StoreError::io(name.as_str(), "read", source);
+        let failed = |source| LocationError::io(name.as_str(), "read", source);
         let file = File::open(path).map_err(failed)?;
         let byte_len = file.metadata().map_err(failed)?.len();
         Ok(Self::File { file: Arc::new(file), name: name.into(), byte_len })
@@ -47,12 +47,12 @@ impl Source {
     }
 
     /// Returns the bytes of a range.
-    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+    fn read(&self, range: Range<u64>) -> Result<Bytes, LocationError> {
         match self {
             Self::File { file, name, .. } => {
                 let mut bytes = vec![0; (range.end - range.start) as usize];
                 let read = read_exact_at(file, &mut bytes, range.start);
-                read.map_err(|source| StoreError::io(&**name, "read", source))?;
+                read.map_err(|source| LocationError::io(&**name, "read", source))?;
                 Ok(bytes.into())
             }
             Self::Memory(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize)),
@@ -86,26 +86,31 @@ fn created(result: object_store::Result<PutResult>) -> object_store::Result<Crea
 
 impl Remote {
     /// Creates an object, unless it exists, and compares it with the source.
-    pub(super) fn upload(&self, key: &str, source: &Source) -> Result<Created, StoreError> {
+    pub(super) fn upload(&self, key: &str, source: &Source) -> Result<Created, LocationError> {
         for _ in 0..CREATION_ATTEMPTS {
             let (this, owned, cloned) = (self.clone(), key.to_owned(), source.clone());
             let created = self.wait(async move { this.create_object(&owned, &cloned).await })?;
             match self.holds(key, source) {
                 Ok(true) => return Ok(created),
-                Ok(false) => return Err(StoreError::Occupied { object: self.name(key) }),
+                Ok(false) => return Err(LocationError::Occupied { object: self.name(key) }),
                 // Another process deleted it, or a conflict was reported for an object that was not created.
-                Err(StoreError::Missing { .. }) => {}
-                Err(StoreError::Request { object, attempts, source, .. }) => {
-                    return Err(StoreError::Request { object, operation: "read what was written", attempts, source });
+                Err(LocationError::Missing { .. }) => {}
+                Err(LocationError::Request { object, attempts, source, .. }) => {
+                    return Err(LocationError::Request {
+                        object,
+                        operation: "read what was written",
+                        attempts,
+                        source,
+                    });
                 }
                 Err(error) => return Err(error),
             }
         }
         let source = io::Error::other("each attempt ended in a conflict, and there is no object");
-        Err(StoreError::Io { object: self.name(key), operation: "create", source })
+        Err(LocationError::Io { object: self.name(key), operation: "create", source })
     }
 
-    async fn create_object(&self, key: &str, source: &Source) -> Result<Created, StoreError> {
+    async fn create_object(&self, key: &str, source: &Source) -> Result<Created, LocationError> {
         if source.byte_len() <= PART_LEN {
             return self.put_new(key, source.read(0..source.byte_len())?).await;
         }
@@ -117,7 +122,7 @@ impl Remote {
     }
 
     /// Creates an object in one request, unless it exists.
-    async fn put_new(&self, key: &str, bytes: Bytes) -> Result<Created, StoreError> {
+    async fn put_new(&self, key: &str, bytes: Bytes) -> Result<Created, LocationError> {
         let path = self.path(key);
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
         let put = || async {
@@ -137,7 +142,7 @@ impl Remote {
         Ok(Created::New)
     }
 
-    pub(super) async fn put(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
+    pub(super) async fn put(&self, key: &str, bytes: Bytes) -> Result<(), LocationError> {
         let path = self.path(key);
         let put = || self.objects.put(&path, PutPayload::from(bytes.clone()));
         self.patience.run(&self.name(key), "write", put).await.map(|_| ())
@@ -150,9 +155,9 @@ impl Remote {
         key: &str,
         byte_len: u64,
         read: impl Fn(Range<u64>) -> R,
-    ) -> Result<Created, StoreError>
+    ) -> Result<Created, LocationError>
     where
-        R: Future<Output = Result<Bytes, StoreError>>,
+        R: Future<Output = Result<Bytes, LocationError>>,
     {
         let (path, name) = (self.path(key), self.name(key));
         let upload = self.patience.run(&name, "begin an upload", || self.parts.create_multipart(&path)).await?;
@@ -185,15 +190,15 @@ impl Remote {
         // The store may keep parts of an upload that is neither completed nor aborted.
         let _ = self.parts.abort_multipart(&path, &upload).await;
         match completed {
-            Err(error) if is_not_implemented(&error) => Err(StoreError::NoConditions { object: name }),
+            Err(error) if is_not_implemented(&error) => Err(LocationError::NoConditions { object: name }),
             completed => completed,
         }
     }
 
     /// Returns true if an object has the bytes of a source. A difference is looked at twice: it may have arisen on the
     /// way.
-    fn holds(&self, key: &str, source: &Source) -> Result<bool, StoreError> {
-        let found = self.find(key)?.ok_or_else(|| StoreError::Missing { object: self.name(key) })?;
+    fn holds(&self, key: &str, source: &Source) -> Result<bool, LocationError> {
+        let found = self.find(key)?.ok_or_else(|| LocationError::Missing { object: self.name(key) })?;
         if found.byte_len != source.byte_len() {
             return Ok(false);
         }
@@ -205,7 +210,7 @@ impl Remote {
         Ok(false)
     }
 
-    fn is_equal(&self, key: &str, source: &Source) -> Result<bool, StoreError> {
+    fn is_equal(&self, key: &str, source: &Source) -> Result<bool, LocationError> {
         let (mut position, mut is_equal, mut failed) = (0, true, None);
         self.download_parts(key, source.byte_len(), &mut |bytes| {
             let end = position + bytes.len() as u64;
@@ -220,8 +225,8 @@ impl Remote {
     }
 
     /// Copies an object. The store does it if the object is short enough; a longer one is read and written in parts.
-    pub(super) async fn copy_object(&self, from: &str, to: &str) -> Result<(), StoreError> {
-        let found = self.find_object(from).await?.ok_or_else(|| StoreError::Missing { object: self.name(from) })?;
+    pub(super) async fn copy_object(&self, from: &str, to: &str) -> Result<(), LocationError> {
+        let found = self.find_object(from).await?.ok_or_else(|| LocationError::Missing { object: self.name(from) })?;
         if found.byte_len > MAX_COPY_LEN {
             return self.put_parts(to, found.byte_len, |range| self.read_range(from, range)).await.map(|_| ());
         }
@@ -229,10 +234,10 @@ impl Remote {
         self.patience.run(&name, "copy an object to", || self.objects.copy(&from, &target)).await
     }
 
-    pub(super) async fn delete_object(&self, key: &str) -> Result<(), StoreError> {
+    pub(super) async fn delete_object(&self, key: &str) -> Result<(), LocationError> {
         let path = self.path(key);
         match self.patience.run(&self.name(key), "delete", || self.objects.delete(&path)).await {
-            Err(StoreError::Missing { .. }) => Ok(()),
+            Err(LocationError::Missing { .. }) => Ok(()),
             deleted => deleted,
         }
     }

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Location, StoreError};
+use crate::{Location, LocationError};
 
 /// Reads of a document that is damaged when it arrives.
 const READS: usize = 3;
@@ -32,13 +32,13 @@ pub fn to_document(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
 /// Reads a document. Damage on the way is read again.
 ///
 /// # Errors
-/// [`StoreError::Missing`] if it does not exist, and [`StoreError::Json`] if it is damaged or not such a value.
-pub fn read_document<T: DeserializeOwned>(location: &Location, key: &str) -> Result<T, StoreError> {
+/// [`LocationError::Missing`] if it does not exist, and [`LocationError::Json`] if it is damaged or not such a value.
+pub fn read_document<T: DeserializeOwned>(location: &Location, key: &str) -> Result<T, LocationError> {
     let mut reads = 1;
     loop {
         match parse(&location.read(key)?) {
             Ok(value) => return Ok(value),
-            Err(reason) if reads == READS => return Err(StoreError::Json { object: location.name(key), reason }),
+            Err(reason) if reads == READS => return Err(LocationError::Json { object: location.name(key), reason }),
             Err(_) => reads += 1,
         }
     }
