@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chronoxide_compactor::engine::{Check, Claims, Deleted, Inputs, Merged, PublishedOutput, Publisher, Workplace};
-use chronoxide_compactor::plan::describe;
-use chronoxide_compactor::strategy::{Description, Group, Strategy, choose};
+use chronoxide_compactor::strategy::{Description, Group, Strategy, choose, describe};
 use chronoxide_compactor::{CompactError, CompactOptions, CompactionError};
 use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Listed, Listing, Location, LocationError, Manifest};
 use chronoxide_reader::BlockId;

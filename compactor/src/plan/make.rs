@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use chronoxide_locations::{Facts, Listed, Listing, Location};
-use chronoxide_planner::Layout;
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, ancestors};
 
 use super::document::VERSION;
 use super::estimate::InputMemory;
 use super::{JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, StoredBlock};
-use crate::strategy::{Description, StrategyOptions, choose};
+use crate::strategy::{StrategyOptions, choose, describe};
 
 /// Maximum number of shards of a merge.
 pub const MAX_SHARDS: u32 = 1024;
@@ -25,41 +24,6 @@ pub struct Sizing {
     pub job_series: Option<u64>,
     /// Number of shards of each merge.
     pub shards: Option<NonZeroU32>,
-}
-
-impl Description {
-    /// Describes a listed block.
-    #[must_use]
-    pub fn from_facts(Listed { object, facts }: &Listed) -> Self {
-        Self {
-            file: object.key.clone().into(),
-            id: facts.id,
-            bytes: object.byte_len,
-            series: facts.series,
-            time: facts.time_range(),
-            window: facts.window_range(),
-            job: facts.job.filter(|job| job.output_count > 1).map(|job| job.id),
-            external_labels: facts.external_labels.clone(),
-            policy: facts.policy(),
-            read_only: facts.read_only,
-            layout: match (facts.planner_version, facts.is_fixed_width) {
-                (0, true) => Layout::FixedWidth,
-                (0, false) => Layout::BitPacked,
-                _ => Layout::Factored,
-            },
-        }
-    }
-}
-
-/// Describes the live blocks of a listing that a plan may merge, for [`choose`].
-#[must_use]
-pub fn describe(listing: &Listing, external_labels: &[(String, String)]) -> Vec<Description> {
-    let disputed: BTreeSet<[u8; 16]> =
-        listing.incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
-    // A merged block would inherit the claim.
-    let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| disputed.contains(&job.id));
-    let description = |block| Description::from_facts(block).with_external_labels(external_labels);
-    listing.live.iter().filter(is_believed).map(description).collect()
 }
 
 /// Makes a plan that merges the live blocks of a listing as a compaction of a folder would. The plan has no jobs if

@@ -52,7 +52,7 @@ pub use clean::{Cleaned, abort, clean, revive};
 pub use commit::{CommitOptions, Committed, commit};
 pub use document::{JobInput, Merge, Plan, PlanOptions, PlannedJob, StoredBlock, Totals};
 pub use error::PlanError;
-pub use make::{MAX_SHARDS, Sizing, describe, make, make_checked};
+pub use make::{MAX_SHARDS, Sizing, make, make_checked};
 pub use record::Record;
 pub use run::{JobRun, run};
 pub use staging::PLANS_PREFIX;

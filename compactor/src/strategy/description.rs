@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::view::{BlockView, ReadOnly, TimeRange};
+use chronoxide_format::view::{ReadOnly, TimeRange};
+use chronoxide_locations::{Listed, Listing};
 use chronoxide_planner::Layout;
+use chronoxide_reader::lineage::rejected_jobs;
 
 use crate::external;
 
 /// Properties of a block that decide about merging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// Path of the block; distinct for all descriptions.
+    /// Key or path of the block; distinct for all descriptions.
     pub file: PathBuf,
     /// Block id.
     pub id: BlockId,
@@ -38,34 +39,26 @@ pub struct Description {
 }
 
 impl Description {
-    /// Describes an open block. Reads its meta section.
-    ///
-    /// # Errors
-    /// The meta section is damaged.
-    pub fn from_block(file: PathBuf, block: &BlockView<'_>) -> chronoxide_format::Result<Self> {
-        let meta = block.meta()?;
-        let mut external_labels = Vec::new();
-        for pair in meta.external_labels()? {
-            let (key, value) = pair?;
-            external_labels.push((key.to_owned(), value.to_owned()));
-        }
-        Ok(Self {
-            file,
-            id: block.block_id(),
-            bytes: block.bytes().len() as u64,
-            series: meta.series_count(),
-            time: meta.time(),
-            window: meta.window(),
-            job: meta.job().filter(|job| job.output_count > 1).map(|job| job.id),
-            external_labels,
-            policy: meta.policy(),
-            read_only: block.read_only(),
-            layout: match (meta.planner_version(), meta.row_form()) {
-                (0, Some(RowForm::FixedWidth)) => Layout::FixedWidth,
-                (0, _) => Layout::BitPacked,
+    /// Describes a listed block.
+    #[must_use]
+    pub fn from_facts(Listed { object, facts }: &Listed) -> Self {
+        Self {
+            file: object.key.clone().into(),
+            id: facts.id,
+            bytes: object.byte_len,
+            series: facts.series,
+            time: facts.time_range(),
+            window: facts.window_range(),
+            job: facts.job.filter(|job| job.output_count > 1).map(|job| job.id),
+            external_labels: facts.external_labels.clone(),
+            policy: facts.policy(),
+            read_only: facts.read_only,
+            layout: match (facts.planner_version, facts.is_fixed_width) {
+                (0, true) => Layout::FixedWidth,
+                (0, false) => Layout::BitPacked,
                 _ => Layout::Factored,
             },
-        })
+        }
     }
 
     /// Adds external labels that the block lacks, by name, as its merge will do.
@@ -92,4 +85,14 @@ impl Description {
     pub(super) fn order(&self) -> impl Ord + '_ {
         (self.extent().is_none(), self.extent(), self.id, &self.file)
     }
+}
+
+/// Describes the live blocks of a listing that may be merged, with external labels for those that lack them.
+#[must_use]
+pub fn describe(listing: &Listing, external_labels: &[(String, String)]) -> Vec<Description> {
+    // A merged block would inherit a claim that was rejected.
+    let rejected = rejected_jobs(&listing.incomplete);
+    let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| rejected.contains(&job.id));
+    let description = |block| Description::from_facts(block).with_external_labels(external_labels);
+    listing.live.iter().filter(is_believed).map(description).collect()
 }

@@ -49,17 +49,15 @@
 //! | `json` | JSON form |
 //!
 //! ```
-//! use chronoxide_compactor::strategy::{Description, StrategyOptions, choose};
-//! use chronoxide_format::view::BlockView;
+//! use chronoxide_compactor::strategy::{StrategyOptions, choose, describe};
+//! use chronoxide_locations::{Listing, Location};
 //!
 //! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/");
-//! let mut blocks = Vec::new();
-//! for name in ["plain-bitpacked.cx", "lists-fixedwidth.cx"] {
-//!     let bytes = std::fs::read(format!("{folder}{name}"))?;
-//!     blocks.push(Description::from_block(name.into(), &BlockView::open(&bytes)?)?);
-//! }
+//! let listing = Listing::read(&Location::folder(folder))?;
+//! let blocks = describe(&listing, &[]);
 //! let strategy = choose(&blocks, &StrategyOptions::default());
-//! assert_eq!(strategy.groups.len() + strategy.unmerged.len(), 2);
+//! let merged: usize = strategy.groups.iter().map(|group| group.blocks.len()).sum();
+//! assert_eq!(merged + strategy.unmerged.len(), listing.live.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -72,7 +70,7 @@ mod options;
 mod ranges;
 
 pub use choose::{Group, GroupReason, Strategy, Unmerged, UnmergedReason, choose};
-pub use description::Description;
+pub use description::{Description, describe};
 pub use json::times;
 pub use options::StrategyOptions;
 pub use ranges::{Length, Ranges, RangesError};

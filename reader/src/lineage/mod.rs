@@ -153,6 +153,12 @@ pub struct IncompleteJob {
     pub disputed: Option<BlockId>,
 }
 
+/// Returns the jobs whose claims were rejected: their outputs count, and hide nothing. A merge would pass the claim on.
+#[must_use]
+pub fn rejected_jobs(incomplete: &[IncompleteJob]) -> BTreeSet<[u8; 16]> {
+    incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect()
+}
+
 /// Returns the ancestors that a job must record if it merges these blocks: the origins that the blocks hold whole.
 ///
 /// These are the inputs of jobs all of whose outputs are among the blocks. A single output of several holds only a
