@@ -27,7 +27,7 @@
 //! | `memory` | estimates memory |
 //! | `progress` | progress and cancellation |
 //! | [`engine`] | publishes outputs in a location, and deletes inputs |
-//! | [`plan`] | jobs for many machines, over a folder or an object store |
+//! | [`schedule`] | jobs for many machines, over a folder or an object store |
 //! | `error` | errors |
 //!
 //! ```
@@ -56,12 +56,12 @@ mod merge;
 mod meta;
 mod options;
 mod output;
-pub mod plan;
 mod progress;
 mod ranks;
 mod remap;
 mod rewrite;
 mod row_merger;
+pub mod schedule;
 pub mod strategy;
 mod verification;
 

@@ -1,4 +1,4 @@
-"""Writes the Kubernetes manifests of a compaction plan: a ConfigMap, an Indexed Job per stage, and the commit.
+"""Writes the Kubernetes manifests of a compaction schedule: a ConfigMap, an Indexed Job per stage, and the commit.
 
 Needs Python 3.10 and nothing else.
 """
@@ -18,7 +18,7 @@ MIB = 1 << 20
 MAX_CONFIG_MAP = MIB - 4096
 # Maximum number of indexes that Kubernetes allows for a Job with backoffLimitPerIndex.
 MAX_COMPLETIONS = 100_000
-# The estimate of the plan is meant to be too large. A quarter more is for its errors.
+# The estimate of the schedule is meant to be too large. A quarter more is for its errors.
 MARGIN = 1.25
 # The process itself, and pages of files that the kernel could not free yet.
 PROCESS = 128 * MIB
@@ -27,7 +27,7 @@ COMMIT = 512 * MIB
 
 
 class UsageError(Exception):
-    """A plan or arguments that no manifest can be made from."""
+    """A schedule or arguments that no manifest can be made from."""
 
 
 def ceil_mebibytes(count: float) -> int:
@@ -41,21 +41,22 @@ def fill(template: str, values: dict[str, Any]) -> str:
     return Template(text).substitute({name: json.dumps(value) for name, value in values.items()})
 
 
-def read_plan(source: str) -> tuple[str, dict[str, Any]]:
+def read_schedule(source: str) -> tuple[str, dict[str, Any]]:
     text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
     try:
-        plan = json.loads(text)
-        if plan["chronoxide_plan"] != 1:
-            raise UsageError(f"{source}: version {plan['chronoxide_plan']} of plans is not supported")
-        if not all({"stage", "memory", "inputs"} <= job.keys() for job in plan["jobs"]):
-            raise UsageError(f"{source}: not a valid plan: a job has no stage, memory or inputs")
-        if "://" not in plan["location"]:
-            raise UsageError(f"{source}: the plan compacts the folder {plan['location']}, which pods cannot see")
+        schedule = json.loads(text)
+        if schedule["chronoxide_schedule"] != 1:
+            raise UsageError(f"{source}: version {schedule['chronoxide_schedule']} of schedules is not supported")
+        if not all({"stage", "memory", "inputs"} <= job.keys() for job in schedule["jobs"]):
+            raise UsageError(f"{source}: not a valid schedule: a job has no stage, memory or inputs")
+        if "://" not in schedule["location"]:
+            folder = schedule["location"]
+            raise UsageError(f"{source}: the schedule compacts the folder {folder}, which pods cannot see")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{source}: not a valid plan: {error!r}") from error
-    if not plan["jobs"]:
-        raise UsageError(f"{source}: the plan has no jobs: nothing to do")
-    return text, plan
+        raise UsageError(f"{source}: not a valid schedule: {error!r}") from error
+    if not schedule["jobs"]:
+        raise UsageError(f"{source}: the schedule has no jobs: nothing to do")
+    return text, schedule
 
 
 def config_map(name: str, text: str) -> str:
@@ -64,16 +65,16 @@ def config_map(name: str, text: str) -> str:
         "kind": "ConfigMap",
         "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "chronoxide-compact"}},
         "immutable": True,
-        "data": {"plan.json": text},
+        "data": {"schedule.json": text},
     }
     return json.dumps(manifest, indent=2) + "\n"
 
 
-def bytes_read(plan: dict[str, Any], stage: int) -> int:
+def bytes_read(schedule: dict[str, Any], stage: int) -> int:
     """Returns the bytes that the largest job of a stage fetches. Outputs of stage 1 count as large as their inputs."""
     merges: dict[str, int] = {}
     largest = 0
-    for job in plan["jobs"]:
+    for job in schedule["jobs"]:
         size = sum(block.get("bytes", 0) for block in job["inputs"])
         merges[job["merge"]] = merges.get(job["merge"], 0) + size
         largest = max(largest, size if job["stage"] == 1 else merges[job["merge"]])
@@ -82,30 +83,31 @@ def bytes_read(plan: dict[str, Any], stage: int) -> int:
 
 def manifests(arguments: argparse.Namespace) -> dict[str, str]:
     """Returns the manifests by the names of their files, in the order in which they are applied."""
-    text, plan = read_plan(arguments.plan)
-    prefix = f"chronoxide-{plan['id'][:12]}"
+    text, schedule = read_schedule(arguments.schedule)
+    prefix = f"chronoxide-{schedule['id'][:12]}"
     files: dict[str, str] = {}
-    if arguments.plan_url is None:
+    if arguments.schedule_url is None:
         if len(text.encode()) > MAX_CONFIG_MAP:
-            raise UsageError(f"{arguments.plan}: too large for a ConfigMap: upload it, and name it with --plan-url")
-        files["plan.yaml"] = config_map(prefix, text)
+            reason = "too large for a ConfigMap: upload it, and name it with --schedule-url"
+            raise UsageError(f"{arguments.schedule}: {reason}")
+        files["schedule.yaml"] = config_map(prefix, text)
     common = {
-        "plan_id": plan["id"],
-        "plan": arguments.plan_url or "/plan/plan.json",
+        "schedule_id": schedule["id"],
+        "schedule": arguments.schedule_url or "/schedule/schedule.json",
         "config_map": prefix,
-        "is_plan_elsewhere": arguments.plan_url is not None,
+        "is_schedule_elsewhere": arguments.schedule_url is not None,
         "image": arguments.image,
         "secret": arguments.secret,
         "retries": arguments.retries,
     }
     for stage in (1, 2):
-        jobs = [job for job in plan["jobs"] if job["stage"] == stage]
+        jobs = [job for job in schedule["jobs"] if job["stage"] == stage]
         if not jobs:
             continue
         if len(jobs) > MAX_COMPLETIONS:
             raise UsageError(f"stage {stage} has {len(jobs)} jobs, and a Kubernetes Job can have {MAX_COMPLETIONS}")
         limit = ceil_mebibytes(max(job["memory"] for job in jobs) * MARGIN)
-        cache = ceil_mebibytes(2 * bytes_read(plan, stage)) + 512
+        cache = ceil_mebibytes(2 * bytes_read(schedule, stage)) + 512
         files[f"compact-stage-{stage}.yaml"] = fill(
             "stage.yaml",
             common
@@ -121,10 +123,10 @@ def manifests(arguments: argparse.Namespace) -> dict[str, str]:
                 "cache_volume": f"{2 * cache}Mi",
             },
         )
-    command = ["commit", "--plan", common["plan"], "--json", "--quiet"]
+    command = ["commit", "--schedule", common["schedule"], "--json", "--quiet"]
     if arguments.delete_inputs:
         command += ["--delete-inputs", "--grace", arguments.grace]
-    largest = ceil_mebibytes(bytes_read(plan, 2))
+    largest = ceil_mebibytes(bytes_read(schedule, 2))
     files["commit.yaml"] = fill(
         "commit.yaml",
         common
@@ -146,10 +148,10 @@ def positive(text: str) -> int:
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="render.py", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("plan", metavar="FILE", help="the plan, or `-` for standard input")
+    parser.add_argument("schedule", metavar="FILE", help="the schedule, or `-` for standard input")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the manifests")
     parser.add_argument("--image", required=True, help="image with chronoxide-compact, such as registry/name:1.0")
-    parser.add_argument("--plan-url", metavar="URL", help="where pods read the plan [default: a ConfigMap]")
+    parser.add_argument("--schedule-url", metavar="URL", help="where pods read the schedule [default: a ConfigMap]")
     parser.add_argument("--secret", default="chronoxide-credentials", metavar="NAME", help="Secret with credentials")
     parser.add_argument("--parallelism", type=positive, default=16, metavar="N", help="pods at a time [default: 16]")
     parser.add_argument("--retries", type=positive, default=3, metavar="N", help="retries per job [default: 3]")

@@ -1,8 +1,8 @@
-"""Runs the jobs of a compaction plan on Ray.
+"""Runs the jobs of a compaction schedule on Ray.
 
-Each job is one Ray task, and each task is one `chronoxide-compact run`. A task reserves the memory that the plan states
-for its job. A task of stage 2 waits for the tasks whose outputs it reads. The plan travels with the tasks, so that
-nodes need the binary and access to the blocks, and nothing else.
+Each job is one Ray task, and each task is one `chronoxide-compact run`. A task reserves the memory that the schedule
+states for its job. A task of stage 2 waits for the tasks whose outputs it reads. The schedule travels with the tasks,
+so that nodes need the binary and access to the blocks, and nothing else.
 
 Standard output has one JSON object per line: the results of jobs, and of the commit. Messages go to standard error.
 """
@@ -41,7 +41,7 @@ OBJECT_STORE_BYTES = 80 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a plan."""
+    """A job of a schedule."""
 
     id: str
     memory: int
@@ -62,15 +62,15 @@ class Failed(Exception):
 
 
 class UsageError(Exception):
-    """Arguments, a plan or a cluster that no run can work with."""
+    """Arguments, a schedule or a cluster that no run can work with."""
 
 
-def invoke(command: list[str], plan: bytes, *needed: Result) -> Result:
-    """Runs a command with the plan as standard input, unless a job that it needs has failed."""
+def invoke(command: list[str], schedule: bytes, *needed: Result) -> Result:
+    """Runs a command with the schedule as standard input, unless a job that it needs has failed."""
     if any(result.code != OK for result in needed):
         return Result(IO)
     try:
-        done = subprocess.run(command, input=plan, capture_output=True, check=False)
+        done = subprocess.run(command, input=schedule, capture_output=True, check=False)
     except OSError as error:
         return Result(USAGE, message=f"--binary {command[0]}: {error.strerror} (on node {os.uname().nodename})")
     message = done.stderr.decode(errors="replace").strip()
@@ -83,25 +83,26 @@ def invoke(command: list[str], plan: bytes, *needed: Result) -> Result:
     return Result(done.returncode, done.stdout.decode(errors="replace").strip(), message)
 
 
-def read_plan(source: str) -> tuple[bytes, list[Job]]:
-    """Reads a plan from a file, or from standard input."""
+def read_schedule(source: str) -> tuple[bytes, list[Job]]:
+    """Reads a schedule from a file, or from standard input."""
     if "://" in source:
-        raise UsageError(f"{source}: URLs are not read here; download the plan, or pipe it to `--plan -`")
+        raise UsageError(f"{source}: URLs are not read here; download the schedule, or pipe it to `--schedule -`")
     text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     try:
-        plan = json.loads(text)
-        if plan["chronoxide_plan"] != 1:
-            raise UsageError(f"{source}: version {plan['chronoxide_plan']} of plans is not supported")
+        schedule = json.loads(text)
+        if schedule["chronoxide_schedule"] != 1:
+            raise UsageError(f"{source}: version {schedule['chronoxide_schedule']} of schedules is not supported")
         jobs = [
             Job(job["id"], job["memory"], tuple(sorted({i["job"] for i in job["inputs"] if "job" in i})))
-            for job in sorted(plan["jobs"], key=lambda job: job["index"])
+            for job in sorted(schedule["jobs"], key=lambda job: job["index"])
         ]
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{source}: not a valid plan: {error!r}") from error
+        raise UsageError(f"{source}: not a valid schedule: {error!r}") from error
     known: set[str] = set()
     for job in jobs:
         if missing := set(job.needs) - known:
-            raise UsageError(f"{source}: not a valid plan: job {job.id} needs {', '.join(sorted(missing))} before it")
+            needed = ", ".join(sorted(missing))
+            raise UsageError(f"{source}: not a valid schedule: job {job.id} needs {needed} before it")
         known.add(job.id)
     return text, jobs
 
@@ -119,7 +120,7 @@ def check_fit(jobs: list[Job], cpus: int) -> None:
             largest = ", ".join(f"{mebibytes(memory)} and {cores:g} CPUs" for memory, cores in sorted(offers)[-1:])
             raise UsageError(
                 f"job {job.id} needs {mebibytes(job.memory)} of memory and {cpus} CPUs, more than any node has "
-                f"(largest: {largest}): make a plan with a smaller --job-memory, or add a larger node"
+                f"(largest: {largest}): make a schedule with a smaller --job-memory, or add a larger node"
             )
 
 
@@ -147,7 +148,7 @@ def task_of(arguments: argparse.Namespace, **options: Any) -> Any:
     )
 
 
-def submit(arguments: argparse.Namespace, plan: Any, jobs: list[Job]) -> Iterator[tuple[Job, Any]]:
+def submit(arguments: argparse.Namespace, schedule: Any, jobs: list[Job]) -> Iterator[tuple[Job, Any]]:
     """Submits jobs, at most `--parallel` at a time, and yields each when it has ended."""
     refs: dict[str, Any] = {}
     running: dict[Any, Job] = {}
@@ -155,10 +156,10 @@ def submit(arguments: argparse.Namespace, plan: Any, jobs: list[Job]) -> Iterato
     while True:
         # Jobs of stage 2 come last, so that those that they need are running or done.
         while (arguments.parallel is None or len(running) < arguments.parallel) and (job := next(waiting, None)):
-            command = [arguments.binary, "run", "--plan", "-", "--job", job.id, "--json", "--quiet"]
+            command = [arguments.binary, "run", "--schedule", "-", "--job", job.id, "--json", "--quiet"]
             command += ["--threads", str(arguments.cpus), "--memory-limit", str(job.memory)]
             task = task_of(arguments, name=job.id, memory=job.memory)
-            ref = refs[job.id] = task.remote(command, plan, *(refs[needed] for needed in job.needs))
+            ref = refs[job.id] = task.remote(command, schedule, *(refs[needed] for needed in job.needs))
             running[ref] = job
         if not running:
             return
@@ -183,11 +184,11 @@ def tell(message: str) -> None:
 
 def run(arguments: argparse.Namespace, text: bytes, jobs: list[Job], data: TextIO) -> int:
     """Runs all jobs and the commit. Returns the exit code of the first failure."""
-    plan = ray.put(text)
+    schedule = ray.put(text)
     progress = Progress(len(jobs), arguments.quiet)
     progress.draw()
     code, failed = OK, set[str]()
-    for job, ref in submit(arguments, plan, jobs):
+    for job, ref in submit(arguments, schedule, jobs):
         if blocked := sorted(failed & set(job.needs)):
             failed.add(job.id)
             progress.clear()
@@ -206,10 +207,10 @@ def run(arguments: argparse.Namespace, text: bytes, jobs: list[Job], data: TextI
     progress.clear()
     if code != OK or not arguments.commit:
         return code
-    command = [arguments.binary, "commit", "--plan", "-", "--json", "--quiet"]
+    command = [arguments.binary, "commit", "--schedule", "-", "--json", "--quiet"]
     if arguments.delete_inputs:
         command += ["--delete-inputs", "--grace", arguments.grace]
-    result = result_of(task_of(arguments, name="commit").remote(command, plan))
+    result = result_of(task_of(arguments, name="commit").remote(command, schedule))
     if result.code == OK:
         print(result.output, file=data, flush=True)
     else:
@@ -227,12 +228,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="chronoxide-ray",
         allow_abbrev=False,
-        description="Run the jobs of a Chronoxide compaction plan on Ray",
-        epilog="Exit codes: 0 done; 1 a job failed after its retries; 2 invalid arguments or plan, or a job that no "
-        "node can hold; 3 an input is damaged; 4 an input has an unsupported version or feature; 5 the blocks have "
-        "changed since the plan was made; 130 interrupted. Jobs that are done are not done again.",
+        description="Run the jobs of a Chronoxide compaction schedule on Ray",
+        epilog="Exit codes: 0 done; 1 a job failed after its retries; 2 invalid arguments or schedule, or a job that "
+        "no node can hold; 3 an input is damaged; 4 an input has an unsupported version or feature; 5 the blocks have "
+        "changed since the schedule was made; 130 interrupted. Jobs that are done are not done again.",
     )
-    parser.add_argument("--plan", required=True, metavar="FILE", help="the plan, or `-` for standard input")
+    parser.add_argument("--schedule", required=True, metavar="FILE", help="the schedule, or `-` for standard input")
     parser.add_argument("--address", default="local", help="address of a Ray cluster [default: this machine alone]")
     parser.add_argument(
         "--binary", default="chronoxide-compact", metavar="PATH", help="chronoxide-compact on the nodes"
@@ -272,7 +273,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parse(argv)
     data = sys.stdout
     try:
-        text, jobs = read_plan(arguments.plan)
+        text, jobs = read_schedule(arguments.schedule)
         # Ray prints retries to standard output.
         with contextlib.redirect_stdout(sys.stderr):
             connect(arguments)

@@ -1,4 +1,4 @@
-"""Blocks, plans and tools for the tests of the runners."""
+"""Blocks, schedules and tools for the tests of the runners."""
 
 from __future__ import annotations
 
@@ -60,26 +60,26 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Planned:
-    """A folder of blocks, and a plan of it in a file."""
+    """A folder of blocks, and a schedule of it in a file."""
 
     def __init__(self, folder: Path, path: Path) -> None:
         self.folder, self.path = folder, path
-        self.plan: dict[str, Any] = json.loads(path.read_text())
+        self.schedule: dict[str, Any] = json.loads(path.read_text())
 
     @property
     def jobs(self) -> list[dict[str, Any]]:
-        return self.plan["jobs"]
+        return self.schedule["jobs"]
 
     def status(self) -> dict[str, Any]:
-        done = compact("status", "--plan", self.path, "--json")
+        done = compact("status", "--schedule", self.path, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
 
 @pytest.fixture
-def planned(blocks: Path, tmp_path: Path) -> Planned:
-    folder, path = tmp_path / "hours", tmp_path / "plan.json"
+def scheduled(blocks: Path, tmp_path: Path) -> Planned:
+    folder, path = tmp_path / "hours", tmp_path / "schedule.json"
     shutil.copytree(blocks, folder)
-    done = compact("plan", folder, "--shards", "2", "-o", path)
+    done = compact("schedule", folder, "--shards", "2", "-o", path)
     assert done.returncode == 0, done.stderr
     return Planned(folder, path)

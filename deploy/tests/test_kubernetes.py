@@ -1,4 +1,4 @@
-"""Manifests: valid by the schemas of Kubernetes, and with the figures of the plan."""
+"""Manifests: valid by the schemas of Kubernetes, and with the figures of the schedule."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KUBERNETES = DEPLOY / "kubernetes"
 MIB = 1 << 20
 
 
-def render(plan: Path, output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", KUBERNETES / "render.py", plan, "-o", output, "--image", "registry/compact:1"]
+def render(schedule: Path, output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", KUBERNETES / "render.py", schedule, "-o", output, "--image", "registry/compact:1"]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -29,11 +29,11 @@ def load(path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def remote(planned: Planned) -> Planned:
-    """The plan, with a location that pods can see."""
-    planned.plan["location"] = "s3://metrics/blocks/"
-    planned.path.write_text(json.dumps(planned.plan))
-    return planned
+def remote(scheduled: Planned) -> Planned:
+    """The schedule, with a location that pods can see."""
+    scheduled.schedule["location"] = "s3://metrics/blocks/"
+    scheduled.path.write_text(json.dumps(scheduled.schedule))
+    return scheduled
 
 
 @pytest.fixture
@@ -41,7 +41,8 @@ def rendered(remote: Planned, tmp_path: Path) -> dict[str, dict[str, Any]]:
     done = render(remote.path, tmp_path / "out", "--parallelism", "3", "--delete-inputs", "--grace", "2h")
     assert done.returncode == 0, done.stderr
     paths = [Path(line) for line in done.stdout.splitlines()]
-    assert [path.name for path in paths] == ["plan.yaml", "compact-stage-1.yaml", "compact-stage-2.yaml", "commit.yaml"]
+    names = ["schedule.yaml", "compact-stage-1.yaml", "compact-stage-2.yaml", "commit.yaml"]
+    assert [path.name for path in paths] == names
     return {path.name: load(path) for path in paths}
 
 
@@ -60,7 +61,7 @@ def test_validation_can_fail(rendered: dict[str, dict[str, Any]], version: str) 
 
 
 @pytest.mark.parametrize("stage", [1, 2])
-def test_figures_are_those_of_the_plan(remote: Planned, rendered: dict[str, dict[str, Any]], stage: int) -> None:
+def test_figures_are_those_of_the_schedule(remote: Planned, rendered: dict[str, dict[str, Any]], stage: int) -> None:
     jobs = [job for job in remote.jobs if job["stage"] == stage]
     job = rendered[f"compact-stage-{stage}.yaml"]["spec"]
     assert len(jobs) == 4
@@ -81,7 +82,7 @@ def test_figures_are_those_of_the_plan(remote: Planned, rendered: dict[str, dict
 
 def test_exit_codes_that_cannot_pass_are_not_retried(rendered: dict[str, dict[str, Any]]) -> None:
     cronjob = load(KUBERNETES / "cronjob.yaml")["spec"]["jobTemplate"]["spec"]
-    for spec in [*(rendered[name]["spec"] for name in rendered if name != "plan.yaml"), cronjob]:
+    for spec in [*(rendered[name]["spec"] for name in rendered if name != "schedule.yaml"), cronjob]:
         assert spec["template"]["spec"]["restartPolicy"] == "Never"
         rules = [rule for rule in spec["podFailurePolicy"]["rules"] if "onExitCodes" in rule]
         codes = {code: rule["action"] for rule in rules for code in rule["onExitCodes"]["values"]}
@@ -90,10 +91,10 @@ def test_exit_codes_that_cannot_pass_are_not_retried(rendered: dict[str, dict[st
 
 
 def test_the_binary_knows_all_arguments(rendered: dict[str, dict[str, Any]], tmp_path: Path) -> None:
-    """A plan that is missing is found out after the arguments are read."""
+    """A schedule that is missing is found out after the arguments are read."""
     pod = load(KUBERNETES / "cronjob.yaml")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     containers = [*pod["initContainers"], *pod["containers"]]
-    assert [container["args"][0] for container in containers] == ["plan", "run", "commit", "clean"]
+    assert [container["args"][0] for container in containers] == ["schedule", "run", "commit", "clean"]
     assert {container["image"] for container in containers} == {"chronoxide-compact:0.1.0"}
     for name in ("compact-stage-1.yaml", "compact-stage-2.yaml", "commit.yaml"):
         containers += rendered[name]["spec"]["template"]["spec"]["containers"]
@@ -115,17 +116,17 @@ def cron_commands(folder: Path, work: Path) -> list[list[str]]:
     return [[str(folder) if "://" in word else word.replace("/work/", f"{work}/") for word in words] for words in steps]
 
 
-def test_the_commands_of_the_cron_job_compact_a_folder(planned: Planned, tmp_path: Path) -> None:
+def test_the_commands_of_the_cron_job_compact_a_folder(scheduled: Planned, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    steps = cron_commands(planned.folder, work)
+    steps = cron_commands(scheduled.folder, work)
     for words in steps:
         done = compact(*words)
         assert done.returncode == 0, done.stderr
-    plan = json.loads((work / "plan.json").read_text())
-    committed = planned.folder / "chronoxide-plans" / plan["id"] / "committed.json"
+    schedule = json.loads((work / "schedule.json").read_text())
+    committed = scheduled.folder / "chronoxide-schedules" / schedule["id"] / "committed.json"
     assert json.loads(committed.read_text())["content"]["delete_inputs"] is True
-    assert len(list(planned.folder.glob("*.cx"))) > 10
+    assert len(list(scheduled.folder.glob("*.cx"))) > 10
 
 
 def test_an_hour_with_nothing_to_do_ends_well(tmp_path: Path) -> None:
@@ -137,39 +138,39 @@ def test_an_hour_with_nothing_to_do_ends_well(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_the_config_map_is_the_plan(remote: Planned, rendered: dict[str, dict[str, Any]]) -> None:
-    config_map = rendered["plan.yaml"]
-    assert json.loads(config_map["data"]["plan.json"]) == remote.plan
+def test_the_config_map_is_the_schedule(remote: Planned, rendered: dict[str, dict[str, Any]]) -> None:
+    config_map = rendered["schedule.yaml"]
+    assert json.loads(config_map["data"]["schedule.json"]) == remote.schedule
     for name in ("compact-stage-1.yaml", "compact-stage-2.yaml", "commit.yaml"):
         volumes = {volume["name"]: volume for volume in rendered[name]["spec"]["template"]["spec"]["volumes"]}
-        assert volumes["plan"]["configMap"] == {"name": config_map["metadata"]["name"], "optional": False}
+        assert volumes["schedule"]["configMap"] == {"name": config_map["metadata"]["name"], "optional": False}
 
 
-def test_a_plan_can_be_given_by_url(remote: Planned, tmp_path: Path) -> None:
-    done = render(remote.path, tmp_path / "out", "--plan-url", "s3://metrics/plan.json")
+def test_a_schedule_can_be_given_by_url(remote: Planned, tmp_path: Path) -> None:
+    done = render(remote.path, tmp_path / "out", "--schedule-url", "s3://metrics/schedule.json")
     assert done.returncode == 0, done.stderr
-    assert "plan.yaml" not in done.stdout
+    assert "schedule.yaml" not in done.stdout
     for path in (tmp_path / "out").iterdir():
         manifest = load(path)
         kubernetes_validate.validate(manifest, VERSIONS[-1], strict=True)
         [container] = manifest["spec"]["template"]["spec"]["containers"]
-        assert container["args"][1:3] == ["--plan", "s3://metrics/plan.json"]
+        assert container["args"][1:3] == ["--schedule", "s3://metrics/schedule.json"]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"location": "/var/lib/metrics"}, "the folder /var/lib/metrics, which pods cannot see"),
-        ({"jobs": []}, "the plan has no jobs"),
-        ({"chronoxide_plan": 2}, "version 2 of plans is not supported"),
+        ({"jobs": []}, "the schedule has no jobs"),
+        ({"chronoxide_schedule": 2}, "version 2 of schedules is not supported"),
         ({"padding": "x" * MIB}, "too large for a ConfigMap"),
-        ({"jobs": [{"id": "m1"}]}, "not a valid plan"),
+        ({"jobs": [{"id": "m1"}]}, "not a valid schedule"),
     ],
 )
-def test_plans_that_pods_cannot_run_are_refused(
+def test_schedules_that_pods_cannot_run_are_refused(
     remote: Planned, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    remote.path.write_text(json.dumps(remote.plan | change))
+    remote.path.write_text(json.dumps(remote.schedule | change))
     done = render(remote.path, tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr

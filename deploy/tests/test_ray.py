@@ -18,8 +18,8 @@ from conftest import COMPACT, Planned, binary, compact, need
 RUNNER = Path(sys.executable).with_name("chronoxide-ray")
 
 
-def run(planned: Planned, *arguments: str, program: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [need(RUNNER), "--plan", str(planned.path)]
+def run(scheduled: Planned, *arguments: str, program: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [need(RUNNER), "--schedule", str(scheduled.path)]
     if "--parallel" not in arguments:
         command += ["--parallel", "2"]
     if "--binary" not in arguments:
@@ -51,69 +51,69 @@ def log(folder: Path) -> list[str]:
     return (folder / "log").read_text().split()
 
 
-def test_all_jobs_are_done_and_nothing_is_done_twice(planned: Planned) -> None:
-    done = run(planned)
+def test_all_jobs_are_done_and_nothing_is_done_twice(scheduled: Planned) -> None:
+    done = run(scheduled)
     assert (done.returncode, done.stderr) == (0, "")
     results = lines(done)
-    assert sorted(result["job"] for result in results) == sorted(job["id"] for job in planned.jobs)
+    assert sorted(result["job"] for result in results) == sorted(job["id"] for job in scheduled.jobs)
     assert {result["was_done"] for result in results} == {False}
     # Jobs of stage 2 end after those that they read.
     ended = [result["job"] for result in results]
-    for job in planned.jobs:
+    for job in scheduled.jobs:
         for needed in (block["job"] for block in job["inputs"] if "job" in block):
             assert ended.index(needed) < ended.index(job["id"])
-    assert planned.status()["state"] == "ready"
+    assert scheduled.status()["state"] == "ready"
 
-    again = run(planned, "--commit")
+    again = run(scheduled, "--commit")
     assert (again.returncode, again.stderr) == (0, "")
     *results, committed = lines(again)
-    assert len(results) == len(planned.jobs)
+    assert len(results) == len(scheduled.jobs)
     assert {result["was_done"] for result in results} == {True}
-    assert committed["series_in"] == sum(merge["totals"]["series"] for merge in planned.plan["merges"])
+    assert committed["series_in"] == sum(merge["totals"]["series"] for merge in scheduled.schedule["merges"])
     assert committed["series_out"] + committed["duplicates"] == committed["series_in"]
-    assert planned.status()["state"] == "committed"
+    assert scheduled.status()["state"] == "committed"
 
 
-def test_killed_workers_and_processes_are_retried(planned: Planned, tmp_path: Path, blocks: Path) -> None:
+def test_killed_workers_and_processes_are_retried(scheduled: Planned, tmp_path: Path, blocks: Path) -> None:
     seed = int(os.environ.get("CHRONOXIDE_SEED", random.randrange(1 << 32)))
     print(f"CHRONOXIDE_SEED={seed}")
     chance = random.Random(seed)
     # The first run of each job kills itself or its Ray worker, after a moment.
     cases = []
-    for number, job in enumerate(planned.jobs):
+    for number, job in enumerate(scheduled.jobs):
         victim = "$PPID" if number % 2 else "$!"
         moment = chance.uniform(0, 0.05)
         cases.append(f'{job["id"]}) exec 3<&0; "$real" "$@" <&3 & sleep {moment:.3f}; kill -9 {victim}; wait $! ;;')
     # `wait` gives 137; a process that kills itself dies by a signal, as the binary would.
     cases.append('*) exec "$real" "$@" ;;')
     body = f'if [ "$runs" = 1 ]; then case $name in\n{chr(10).join(cases)}\nesac; kill -9 $$; fi'
-    done = run(planned, "--commit", program=wrapper(tmp_path, body))
+    done = run(scheduled, "--commit", program=wrapper(tmp_path, body))
     assert done.returncode == 0, done.stderr
-    assert len(lines(done)) == len(planned.jobs) + 1
+    assert len(lines(done)) == len(scheduled.jobs) + 1
     runs = log(tmp_path)
-    for job in planned.jobs:
+    for job in scheduled.jobs:
         assert runs.count(job["id"]) >= 2, f"{job['id']} was not run again"
-    assert planned.status()["state"] == "committed"
+    assert scheduled.status()["state"] == "committed"
     # The same bytes as without failures.
     other = tmp_path / "other"
     other.mkdir()
     for path in blocks.glob("*.cx"):
         (other / path.name).write_bytes(path.read_bytes())
-    assert compact("plan", other, "--shards", "2", "-o", tmp_path / "other.json").returncode == 0
-    assert compact("run", "--plan", tmp_path / "other.json", "--all").returncode == 0
-    assert compact("commit", "--plan", tmp_path / "other.json").returncode == 0
-    published = {path.name: path.read_bytes() for path in planned.folder.glob("*.cx")}
+    assert compact("schedule", other, "--shards", "2", "-o", tmp_path / "other.json").returncode == 0
+    assert compact("run", "--schedule", tmp_path / "other.json", "--all").returncode == 0
+    assert compact("commit", "--schedule", tmp_path / "other.json").returncode == 0
+    published = {path.name: path.read_bytes() for path in scheduled.folder.glob("*.cx")}
     assert published == {path.name: path.read_bytes() for path in other.glob("*.cx")}
 
 
-def test_a_damaged_input_ends_with_3_and_is_not_retried(planned: Planned, tmp_path: Path) -> None:
-    job = planned.jobs[0]
-    damaged = planned.folder / job["inputs"][0]["key"]
+def test_a_damaged_input_ends_with_3_and_is_not_retried(scheduled: Planned, tmp_path: Path) -> None:
+    job = scheduled.jobs[0]
+    damaged = scheduled.folder / job["inputs"][0]["key"]
     content = bytearray(damaged.read_bytes())
     middle = len(content) // 2
     content[middle : middle + 16] = bytes(byte ^ 0xFF for byte in content[middle : middle + 16])
     damaged.write_bytes(content)
-    done = run(planned, "--commit", program=wrapper(tmp_path, ""))
+    done = run(scheduled, "--commit", program=wrapper(tmp_path, ""))
     assert done.returncode == 3, done.stderr
     assert f"error: job {job['id']}: " in done.stderr
     assert damaged.name in done.stderr
@@ -122,20 +122,20 @@ def test_a_damaged_input_ends_with_3_and_is_not_retried(planned: Planned, tmp_pa
     assert "commit" not in runs
     # Jobs of the other merge are done, and those that need the failed one are not run.
     ended = {result["job"] for result in lines(done)}
-    for other in planned.jobs:
+    for other in scheduled.jobs:
         needs = {block.get("job") for block in other["inputs"]}
         assert (other["id"] in ended) == (other["id"] != job["id"] and job["id"] not in needs), other["id"]
         assert (f"job {other['id']}: not run, since {job['id']} has failed" in done.stderr) == (job["id"] in needs)
 
 
-def test_only_errors_that_can_pass_are_retried(planned: Planned, tmp_path: Path) -> None:
+def test_only_errors_that_can_pass_are_retried(scheduled: Planned, tmp_path: Path) -> None:
     # Four jobs that need no other, one after the other.
-    planned.plan["jobs"] = planned.jobs[:4]
-    planned.path.write_text(json.dumps(planned.plan))
-    codes = dict(zip((job["id"] for job in planned.jobs), (1, 2, 5, 101), strict=True))
+    scheduled.schedule["jobs"] = scheduled.jobs[:4]
+    scheduled.path.write_text(json.dumps(scheduled.schedule))
+    codes = dict(zip((job["id"] for job in scheduled.jobs), (1, 2, 5, 101), strict=True))
     cases = "".join(f"{job}) echo broken {code} >&2; exit {code} ;; " for job, code in codes.items())
     program = wrapper(tmp_path, f"case $name in {cases} esac")
-    done = run(planned, "--retries", "2", "--parallel", "1", "--commit", program=program)
+    done = run(scheduled, "--retries", "2", "--parallel", "1", "--commit", program=program)
     # That of the first job.
     assert done.returncode == 1, done.stderr
     assert done.stdout == ""
@@ -151,12 +151,12 @@ def test_only_errors_that_can_pass_are_retried(planned: Planned, tmp_path: Path)
     assert log(tmp_path) == [first, first, first, second, third, fourth]
 
 
-def test_a_job_that_no_node_can_hold_is_refused(planned: Planned) -> None:
-    planned.jobs[-1]["memory"] = 1 << 60
-    planned.path.write_text(json.dumps(planned.plan))
-    done = run(planned)
+def test_a_job_that_no_node_can_hold_is_refused(scheduled: Planned) -> None:
+    scheduled.jobs[-1]["memory"] = 1 << 60
+    scheduled.path.write_text(json.dumps(scheduled.schedule))
+    done = run(scheduled)
     assert done.returncode == 2
-    assert f"job {planned.jobs[-1]['id']} needs 1,099,511,627,776.0 MiB of memory and 1 CPUs" in done.stderr
+    assert f"job {scheduled.jobs[-1]['id']} needs 1,099,511,627,776.0 MiB of memory and 1 CPUs" in done.stderr
     assert done.stdout == ""
 
 
@@ -179,9 +179,9 @@ def listening(process: int) -> set[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ray_on_this_machine_listens_on_the_loopback_address_alone(planned: Planned, tmp_path: Path) -> None:
+def test_ray_on_this_machine_listens_on_the_loopback_address_alone(scheduled: Planned, tmp_path: Path) -> None:
     program = wrapper(tmp_path, f'touch "{tmp_path}/started"; while [ ! -e "{tmp_path}/go" ]; do sleep 0.1; done')
-    command = [need(RUNNER), "--plan", str(planned.path), "--parallel", "1", "--binary", str(program)]
+    command = [need(RUNNER), "--schedule", str(scheduled.path), "--parallel", "1", "--binary", str(program)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as runner:
         try:
             deadline = time.monotonic() + 60
@@ -198,8 +198,8 @@ def test_ray_on_this_machine_listens_on_the_loopback_address_alone(planned: Plan
     assert addresses <= {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
-def test_a_binary_that_is_missing_is_named(planned: Planned) -> None:
-    done = run(planned, "--binary", "/nowhere/compact")
+def test_a_binary_that_is_missing_is_named(scheduled: Planned) -> None:
+    done = run(scheduled, "--binary", "/nowhere/compact")
     assert done.returncode == 2
     assert "--binary /nowhere/compact: No such file or directory" in done.stderr
 
@@ -208,21 +208,21 @@ def test_a_binary_that_is_missing_is_named(planned: Planned) -> None:
     ("text", "code", "message"),
     [
         (None, 1, "No such file or directory"),
-        ("", 2, "not a valid plan"),
-        ("[]", 2, "not a valid plan"),
-        ('{"chronoxide_plan": 2, "jobs": []}', 2, "version 2 of plans is not supported"),
+        ("", 2, "not a valid schedule"),
+        ("[]", 2, "not a valid schedule"),
+        ('{"chronoxide_schedule": 2, "jobs": []}', 2, "version 2 of schedules is not supported"),
         (
-            '{"chronoxide_plan": 1, "jobs": [{"id": "a", "index": 0, "memory": 1, "inputs": [{"job": "b"}]}]}',
+            '{"chronoxide_schedule": 1, "jobs": [{"id": "a", "index": 0, "memory": 1, "inputs": [{"job": "b"}]}]}',
             2,
             "job a needs b before it",
         ),
     ],
 )
-def test_plans_that_cannot_be_read_are_refused(tmp_path: Path, text: str | None, code: int, message: str) -> None:
-    path = tmp_path / "plan.json"
+def test_schedules_that_cannot_be_read_are_refused(tmp_path: Path, text: str | None, code: int, message: str) -> None:
+    path = tmp_path / "schedule.json"
     if text is not None:
         path.write_text(text)
-    done = subprocess.run([need(RUNNER), "--plan", path], capture_output=True, text=True, check=False)
+    done = subprocess.run([need(RUNNER), "--schedule", path], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The JSON schema of plans accepts the plans that are made, and little else."""
+"""The JSON schema of schedules accepts the schedules that are made, and little else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from conftest import DEPLOY, compact
 
-SCHEMA = json.loads((DEPLOY.parent / "spec/plan.schema.json").read_text())
+SCHEMA = json.loads((DEPLOY.parent / "spec/schedule.schema.json").read_text())
 
 
 @pytest.fixture(
@@ -26,12 +26,12 @@ SCHEMA = json.loads((DEPLOY.parent / "spec/plan.schema.json").read_text())
         ["--layout", "fixed"],
     ],
 )
-def plan(request: pytest.FixtureRequest, blocks: Path) -> dict[str, Any]:
-    made = compact("plan", blocks, *request.param)
+def schedule(request: pytest.FixtureRequest, blocks: Path) -> dict[str, Any]:
+    made = compact("schedule", blocks, *request.param)
     assert made.returncode == 0, made.stderr
-    plan: dict[str, Any] = json.loads(made.stdout)
-    assert plan["jobs"]
-    return plan
+    schedule: dict[str, Any] = json.loads(made.stdout)
+    assert schedule["jobs"]
+    return schedule
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -45,30 +45,30 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(member, (*path, number))
 
 
-def parent(plan: dict[str, Any], path: tuple[Any, ...]) -> Any:
-    value: Any = plan
+def parent(schedule: dict[str, Any], path: tuple[Any, ...]) -> Any:
+    value: Any = schedule
     for step in path[:-1]:
         value = value[step]
     return value
 
 
-def test_plans_match_the_schema(plan: dict[str, Any]) -> None:
+def test_schedules_match_the_schema(schedule: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.validate(plan, SCHEMA, cls=jsonschema.Draft202012Validator)
+    jsonschema.validate(schedule, SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
-def test_each_member_is_required_and_typed(plan: dict[str, Any], tmp_path: Path) -> None:
+def test_each_member_is_required_and_typed(schedule: dict[str, Any], tmp_path: Path) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
-    paths = list(places(plan))
+    paths = list(places(schedule))
     assert len(paths) > 30
     for path in paths:
-        without, mistyped, beside = (copy.deepcopy(plan) for _ in range(3))
+        without, mistyped, beside = (copy.deepcopy(schedule) for _ in range(3))
         del parent(without, path)[path[-1]]
         parent(mistyped, path)[path[-1]] = {"not": "expected"}
         parent(beside, path)["unknown"] = 1
         for changed in (without, mistyped, beside):
             assert not validator.is_valid(changed), path
-        file = tmp_path / "plan.json"
+        file = tmp_path / "schedule.json"
         file.write_text(json.dumps(mistyped))
-        refused = compact("status", "--plan", file)
+        refused = compact("status", "--schedule", file)
         assert refused.returncode == 2, (path, refused.stderr)

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chronoxide_compactor::plan::MAX_SHARDS;
+use chronoxide_compactor::schedule::MAX_SHARDS;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
 use chronoxide_compactor::{AnnotationPolicy, CompactOptions, KeptColumns, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
@@ -14,7 +14,7 @@ use clap::{CommandFactory, Parser, ValueEnum};
 
 use crate::argument::{duration, external_label, instant, pair, positive, size};
 use crate::compact::failure::usage;
-use crate::compact::plans::Command;
+use crate::compact::schedules::Command;
 use crate::memory::default_limit;
 use crate::mistake::misplaced_subcommand;
 use crate::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
@@ -191,7 +191,7 @@ Examples:
   chronoxide-compact blocks/ --delete-inputs --remaps remaps/
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
   chronoxide-compact s3://metrics/blocks/ --delete-inputs --grace 1h
-  chronoxide-compact plan s3://metrics/blocks/ --job-memory 2GiB -o plan.json
+  chronoxide-compact schedule s3://metrics/blocks/ --job-memory 2GiB -o schedule.json
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 
 /// Policy for annotations that differ between inputs.

@@ -1,7 +1,7 @@
 //! Errors and exit codes of the command.
 
 use chronoxide_compactor::engine::{Refused, Unproven};
-use chronoxide_compactor::plan::PlanError;
+use chronoxide_compactor::schedule::ScheduleError;
 use chronoxide_compactor::{CompactError, CompactionError};
 use chronoxide_locations::LocationError;
 use chronoxide_publish::PublishError;
@@ -18,7 +18,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Store(#[from] LocationError),
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    Schedule(#[from] ScheduleError),
     #[error("cannot start {threads} threads")]
     Threads { threads: usize, source: rayon::ThreadPoolBuildError },
 }
@@ -28,7 +28,7 @@ impl HasExit for Error {
         match self {
             Self::Compaction(error) => compaction_exit(error),
             Self::Store(source) => source.exit(),
-            Self::Plan(error) => plan_exit(error),
+            Self::Schedule(error) => schedule_exit(error),
             Self::Lock(_) | Self::Threads { .. } => Exit::Io,
         }
     }
@@ -54,22 +54,22 @@ fn compaction_exit(error: &CompactionError) -> Exit {
     }
 }
 
-fn plan_exit(error: &PlanError) -> Exit {
+fn schedule_exit(error: &ScheduleError) -> Exit {
     match error {
-        PlanError::Document { .. } | PlanError::NoJob { .. } | PlanError::Memory { .. } => Exit::Usage,
+        ScheduleError::Document { .. } | ScheduleError::NoJob { .. } | ScheduleError::Memory { .. } => Exit::Usage,
         // A later run can succeed.
-        PlanError::NotDone { .. } | PlanError::OutputLost { .. } | PlanError::Record { .. } => Exit::Io,
-        // No later run can succeed: a new plan is needed.
-        PlanError::Aborted
-        | PlanError::CommitBegun
-        | PlanError::Committed
-        | PlanError::Stale { .. }
-        | PlanError::Claimed { .. } => Exit::Findings,
-        PlanError::Version { .. } => Exit::Unsupported,
-        PlanError::Unbalanced { .. } => Exit::Corrupt,
-        PlanError::Store(source) => source.exit(),
-        PlanError::Open(source) => source.exit(),
-        PlanError::Compaction(error) => compaction_exit(error),
+        ScheduleError::NotDone { .. } | ScheduleError::OutputLost { .. } | ScheduleError::Record { .. } => Exit::Io,
+        // No later run can succeed: a new schedule is needed.
+        ScheduleError::Aborted
+        | ScheduleError::CommitBegun
+        | ScheduleError::Committed
+        | ScheduleError::Stale { .. }
+        | ScheduleError::Claimed { .. } => Exit::Findings,
+        ScheduleError::Version { .. } => Exit::Unsupported,
+        ScheduleError::Unbalanced { .. } => Exit::Corrupt,
+        ScheduleError::Store(source) => source.exit(),
+        ScheduleError::Open(source) => source.exit(),
+        ScheduleError::Compaction(error) => compaction_exit(error),
         _ => Exit::Io,
     }
 }

@@ -16,9 +16,9 @@ use chronoxide_text::human;
 use crate::compact::arguments::Arguments;
 use crate::compact::failure::{Error, usage};
 use crate::compact::kept::tell_kept;
-use crate::compact::plans::warn_of_manifest;
 use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
+use crate::compact::schedules::warn_of_manifest;
 use crate::compact::{blocks, strategy_text};
 use crate::style::Style;
 use crate::{Exit, Failure, HasExit, Message, json_line, print, print_styled, show_downloads, tell, url};
@@ -77,7 +77,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
     let refused = if arguments.output.is_some() {
         "a folder is merged in place, and a bucket, too; to write elsewhere, name its blocks (DIR/*.cx)"
     } else if arguments.shard.is_some() {
-        "--shard needs named files (DIR/*.cx), or a plan (`plan --shards N`): all machines must merge the same blocks"
+        "--shard needs named files (DIR/*.cx), or a schedule (`schedule --shards N`): all machines must merge the same blocks"
     } else if arguments.force {
         "--force needs a file as output: blocks in a folder are named after their ids and never replaced"
     } else if arguments.options().is_rewriting() {

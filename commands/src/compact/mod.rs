@@ -8,7 +8,7 @@
 //! | `in_place` | merging a folder or bucket in place |
 //! | `kept` | blocks that were not deleted |
 //! | `failure` | errors and exit codes |
-//! | `plans` | subcommands for plans |
+//! | `schedules` | subcommands for schedules |
 //! | `progress` | progress on a terminal |
 //! | `report` | summary as text and JSON |
 //! | `strategy_text` | strategy as text |
@@ -19,9 +19,9 @@ mod failure;
 mod files;
 mod in_place;
 mod kept;
-mod plans;
 mod progress;
 mod report;
+mod schedules;
 mod strategy_text;
 
 use std::io::IsTerminal;
@@ -69,7 +69,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let bar = Bar::new(std::io::stderr().is_terminal() && !is_quiet, interruption.clone());
     interruption.begin();
     if let Some(command) = &arguments.command {
-        return plans::dispatch(command, &interruption);
+        return schedules::dispatch(command, &interruption);
     }
     arguments.check()?;
     if arguments.inputs.iter().chain(&arguments.output).any(|path| url(path).is_some()) {

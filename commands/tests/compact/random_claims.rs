@@ -126,7 +126,7 @@ impl Scene {
         let blocks = self.path("blocks").display().to_string();
         let url = format!("file://{blocks}/");
         let range = ["--ranges", "2h,4h"];
-        let plan = self.path("plan.json").display().to_string();
+        let schedule = self.path("schedule.json").display().to_string();
         let files: Vec<String> = files(&self.path("blocks")).iter().map(|path| path.display().to_string()).collect();
         let some: Vec<&str> = files.iter().map(String::as_str).filter(|_| self.random.percent(50)).collect();
         let folder = ["blocks", "other"][self.random.below(2)];
@@ -139,9 +139,9 @@ impl Scene {
             4 if !some.is_empty() => vec![[&some[..], &["-o", &output]].concat()],
             5 => vec![[&[url.as_str(), "--delete-inputs"][..], &range].concat()],
             6 => vec![
-                [&["plan", &blocks, "-o", &plan, "--force", "--shards", "2"][..], &range].concat(),
-                vec!["run", "--plan", &plan, "--all"],
-                vec!["commit", "--plan", &plan, "--delete-inputs", "--grace", "0s"],
+                [&["schedule", &blocks, "-o", &schedule, "--force", "--shards", "2"][..], &range].concat(),
+                vec!["run", "--schedule", &schedule, "--all"],
+                vec!["commit", "--schedule", &schedule, "--delete-inputs", "--grace", "0s"],
                 vec!["clean", &blocks, "--grace", "0s"],
             ],
             _ => vec![vec!["clean", &blocks, "--grace", "0s"], vec!["index", &blocks]],

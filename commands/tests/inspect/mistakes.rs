@@ -44,13 +44,21 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         2,
         "error: put files and options after the subcommand: chronoxide-inspect values job blocks",
     ),
-    ("compact blocks plan", 2, "error: put files and options after the subcommand: chronoxide-compact plan blocks"),
     (
-        "compact blocks plan --job-series 5",
+        "compact blocks schedule",
         2,
-        "error: put files and options after the subcommand: chronoxide-compact plan blocks --job-series 5",
+        "error: put files and options after the subcommand: chronoxide-compact schedule blocks",
     ),
-    ("compact -q plan blocks", 2, "error: put files and options after the subcommand: chronoxide-compact plan ..."),
+    (
+        "compact blocks schedule --job-series 5",
+        2,
+        "error: put files and options after the subcommand: chronoxide-compact schedule blocks --job-series 5",
+    ),
+    (
+        "compact -q schedule blocks",
+        2,
+        "error: put files and options after the subcommand: chronoxide-compact schedule ...",
+    ),
     // A selector as a file.
     (
         "inspect series up week.cx",
