@@ -38,8 +38,8 @@ const fn merged(job: u8) -> Standing {
     Standing::Hidden(Reason::Merged { job: [job; 16] })
 }
 
-const fn unfinished(job: u8) -> Standing {
-    Standing::Hidden(Reason::Unfinished { job: [job; 16] })
+const fn pending(job: u8) -> Standing {
+    Standing::Hidden(Reason::Pending { job: [job; 16] })
 }
 
 /// Judges the blocks in several orders, which must not matter. Returns the standings in the order of `blocks`.
@@ -64,9 +64,9 @@ fn three() -> [Lineage; 3] {
 fn all_outputs_together_hide_their_parents_and_fewer_hide_nothing() {
     let (one, two, [a, b, c]) = (original(1), original(2), three());
     assert_eq!(standings(&[one.clone(), two.clone()]), [LIVE, LIVE]);
-    assert_eq!(standings(&[one.clone(), two.clone(), a.clone()]), [LIVE, LIVE, unfinished(1)]);
+    assert_eq!(standings(&[one.clone(), two.clone(), a.clone()]), [LIVE, LIVE, pending(1)]);
     let some = [one.clone(), two.clone(), a.clone(), c.clone()];
-    assert_eq!(standings(&some), [LIVE, LIVE, unfinished(1), unfinished(1)]);
+    assert_eq!(standings(&some), [LIVE, LIVE, pending(1), pending(1)]);
     let [incomplete] = judge(&some).incomplete[..] else { panic!("one job") };
     assert_eq!((incomplete.id, incomplete.output_count, incomplete.present), ([1; 16], 3, 2));
     let all = [one, two, a, b, c];
@@ -83,7 +83,7 @@ fn a_read_only_block_is_never_hidden() {
     assert_eq!(standings(&all), [LIVE, merged(1), LIVE, LIVE, LIVE]);
     assert!(judge(&all).incomplete.is_empty());
     // Outputs of an unfinished job.
-    assert_eq!(standings(&[one.clone(), two, a.clone()])[2], unfinished(1));
+    assert_eq!(standings(&[one.clone(), two, a.clone()])[2], pending(1));
     assert_eq!(standings(&[one.clone(), original(2), read_only(a)])[2], LIVE);
     // A copy of it holds the same bytes.
     let copies = [read_only(one.clone()), read_only(one)];
@@ -139,10 +139,10 @@ fn blocks_that_cannot_hold_an_output_do_not_hide_it() {
     let empty = [merged_block.clone(), double.clone(), holder.clone()];
     assert_eq!(standings(&empty)[0], LIVE);
     let large = [merged_block.clone(), double.clone(), of(300, holder)];
-    assert_eq!(standings(&large)[0], unfinished(1));
+    assert_eq!(standings(&large)[0], pending(1));
     // Parents that are there are compared themselves.
     let with_parents = |count| [merged_block.clone(), double.clone(), of(count, original(1)), of(100, original(2))];
-    assert_eq!(standings(&with_parents(200))[0], unfinished(1));
+    assert_eq!(standings(&with_parents(200))[0], pending(1));
     assert_eq!(standings(&with_parents(199))[0], LIVE);
 }
 
@@ -154,7 +154,7 @@ fn a_chain_ends_in_its_last_block() {
     assert_eq!(standings(&[a.clone(), c.clone()]), [merged(2), LIVE], "b was deleted first");
     assert_eq!(standings(&[b, c.clone()]), [merged(2), LIVE]);
     let d = output(4, (3, 0, 2), &[3], &[1, 2]);
-    assert_eq!(standings(&[a, c, d]), [merged(2), LIVE, unfinished(3)]);
+    assert_eq!(standings(&[a, c, d]), [merged(2), LIVE, pending(3)]);
 }
 
 #[test]
@@ -166,17 +166,17 @@ fn a_part_of_a_sharded_job_merged_with_others_hides_only_itself() {
     let all = [one.clone(), two.clone(), original(5), a, b.clone(), c.clone(), d.clone()];
     assert_eq!(standings(&all), [merged(1), merged(1), merged(2), merged(2), LIVE, LIVE, LIVE]);
     // The output was deleted before its parents: 1 and 2 hold the series of 12 and 13.
-    assert_eq!(standings(&[one, two, b, c, d]), [LIVE, LIVE, unfinished(1), unfinished(1), LIVE]);
+    assert_eq!(standings(&[one, two, b, c, d]), [LIVE, LIVE, pending(1), pending(1), LIVE]);
 }
 
 #[test]
 fn leftovers_of_a_killed_job_stay_hidden_when_another_job_took_its_parents() {
     let [a, ..] = three();
     let other = output(20, (2, 0, 1), &[1, 2], &[]);
-    assert_eq!(standings(&[original(1), a.clone(), other.clone()]), [merged(2), unfinished(1), LIVE]);
-    assert_eq!(standings(&[a.clone(), other]), [unfinished(1), LIVE]);
+    assert_eq!(standings(&[original(1), a.clone(), other.clone()]), [merged(2), pending(1), LIVE]);
+    assert_eq!(standings(&[a.clone(), other]), [pending(1), LIVE]);
     let later = output(21, (3, 0, 1), &[20, 30], &[1, 2]);
-    assert_eq!(standings(&[a, later]), [unfinished(1), LIVE]);
+    assert_eq!(standings(&[a, later]), [pending(1), LIVE]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn outputs_that_do_not_belong_together_hide_nothing() {
     let hides_nothing = |blocks: &[Lineage]| {
         let found = standings(blocks);
         assert_eq!(found[..2], [LIVE, LIVE]);
-        assert!(found[2..].iter().all(|standing| matches!(standing, Standing::Hidden(Reason::Unfinished { .. }))));
+        assert!(found[2..].iter().all(|standing| matches!(standing, Standing::Hidden(Reason::Pending { .. }))));
     };
     hides_nothing(&replace(4, output(13, (1, 1, 3), &[1, 2], &[])));
     hides_nothing(&replace(4, output(13, (1, 2, 4), &[1, 2], &[])));
@@ -202,7 +202,7 @@ fn outputs_that_do_not_belong_together_hide_nothing() {
     hides_nothing(&two_of_one_number);
     assert_eq!(judge(&two_of_one_number).incomplete[0].present, 3);
     let huge = [one.clone(), output(11, (1, u32::MAX - 1, u32::MAX), &[1], &[])];
-    assert_eq!(standings(&huge), [LIVE, unfinished(1)]);
+    assert_eq!(standings(&huge), [LIVE, pending(1)]);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_copy_counts_once_and_completes_nothing() {
     let [a, b, _] = three();
     let blocks = [original(1), original(2), a.clone(), a.clone(), b.clone(), b];
     let copy = Standing::Hidden(Reason::Copy);
-    assert_eq!(judge(&blocks).standings, [LIVE, LIVE, unfinished(1), copy, unfinished(1), copy]);
+    assert_eq!(judge(&blocks).standings, [LIVE, LIVE, pending(1), copy, pending(1), copy]);
     let complete = [original(1), output(2, (1, 0, 1), &[1], &[]), output(2, (1, 0, 1), &[1], &[])];
     assert_eq!(judge(&complete).standings, [merged(1), LIVE, copy]);
 }
@@ -422,7 +422,7 @@ fn histories_have_deletions_and_unfinished_jobs() {
             for (_, standing) in history.judged() {
                 match standing {
                     Standing::Hidden(Reason::Merged { .. }) => hidden[0] += 1,
-                    Standing::Hidden(Reason::Unfinished { .. }) => hidden[1] += 1,
+                    Standing::Hidden(Reason::Pending { .. }) => hidden[1] += 1,
                     _ => {}
                 }
             }
@@ -543,7 +543,7 @@ mod model {
                 _ if block.is_read_only => Standing::Live,
                 (Some((job, _)), _) => Standing::Hidden(Reason::Merged { job: *job }),
                 (None, Some(job)) if !self.is_complete(job) && self.can_be_replaced(block) => {
-                    Standing::Hidden(Reason::Unfinished { job: job.0 })
+                    Standing::Hidden(Reason::Pending { job: job.0 })
                 }
                 _ => Standing::Live,
             }
@@ -559,7 +559,7 @@ mod model {
                     jobs.any(|job| self.outputs(job).iter().all(|output| held.contains(&output.id)))
                 };
                 let is_held = |id: &BlockId| match rules[id] {
-                    Standing::Hidden(Reason::Unfinished { .. }) => {
+                    Standing::Hidden(Reason::Pending { .. }) => {
                         self.0[id].parents.iter().all(|parent| held.contains(parent) || by_job(parent))
                     }
                     _ => by_job(id),
@@ -650,9 +650,9 @@ fn delete_some(seed: u64) {
     check_order(&blocks, &delete);
 }
 
-/// Between two deletions, the blocks that replaced the parents of an unfinished output had fewer series than it.
+/// Between two deletions, the blocks that replaced the parents of a pending output had fewer series than it.
 #[test]
-fn an_unfinished_output_is_held_after_each_deletion() {
+fn a_pending_output_is_held_after_each_deletion() {
     for seed in [9_877_601_750_009_389_244, 7_644_065_110_247_614_725] {
         delete_some(seed);
     }
@@ -761,8 +761,8 @@ fn claims_lead_to_live_blocks() {
     assert_eq!(groups(&parts), [(vec![5, 5], vec![6, 9]), (vec![7, 8], vec![9])]);
     // An output of an unfinished job is held by its parents, or by what replaced them.
     let [a, ..] = three();
-    let unfinished = [original(1), a, output(20, (2, 0, 1), &[2], &[])];
-    assert_eq!(groups(&unfinished), [(vec![11], vec![1, 20])]);
+    let pending = [original(1), a, output(20, (2, 0, 1), &[2], &[])];
+    assert_eq!(groups(&pending), [(vec![11], vec![1, 20])]);
 }
 
 /// Chains of tens of thousands of links, and as many claims about one block.

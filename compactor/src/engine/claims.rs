@@ -48,8 +48,8 @@ impl Known {
         let outputs =
             lineages.iter().filter_map(|block| block.job.map(|job| ((job.id, job.output), block.id))).collect();
         let incomplete: BTreeSet<[u8; 16]> = listing.incomplete.iter().map(|job| job.id).collect();
-        let is_unfinished = |block: &&Lineage| block.job.is_some_and(|job| incomplete.contains(&job.id));
-        let awaited = lineages.iter().filter(is_unfinished).flat_map(|block| &block.parents).copied().collect();
+        let is_pending = |block: &&Lineage| block.job.is_some_and(|job| incomplete.contains(&job.id));
+        let awaited = lineages.iter().filter(is_pending).flat_map(|block| &block.parents).copied().collect();
         let live = listing.live.iter().map(|block| block.facts.id).collect();
         Self { listing, blocks, live, awaited, named, jobs, outputs, ..Self::default() }
     }

@@ -102,7 +102,7 @@ pub fn clean(place: &Workplace<'_>, now: i64, grace_seconds: u64) -> Result<Clea
             }
         }
     }
-    // The outputs of a commit that goes on are unfinished, too.
+    // The outputs of a commit that goes on are pending, too.
     if !has_open_schedules {
         cleaning.clean_outputs()?;
     }
@@ -205,7 +205,7 @@ impl Cleaning<'_> {
     /// Deletes old outputs of jobs that lack others.
     fn clean_outputs(&mut self) -> Result<(), ScheduleError> {
         let old_keys = |listing: &Listing| -> BTreeSet<String> {
-            let hidden = listing.hidden.iter().filter(|hidden| matches!(hidden.reason, Reason::Unfinished { .. }));
+            let hidden = listing.hidden.iter().filter(|hidden| matches!(hidden.reason, Reason::Pending { .. }));
             let old = hidden.filter(|hidden| self.is_old(&hidden.block.object, self.grace_seconds));
             old.map(|hidden| hidden.block.object.key.clone()).collect()
         };
@@ -215,7 +215,7 @@ impl Cleaning<'_> {
         }
         let listing = Listing::read_blocks(self.location)?;
         let old = old_keys(&listing);
-        let is_due = |key: &str, reason| matches!(reason, Reason::Unfinished { .. }) && old.contains(key);
+        let is_due = |key: &str, reason| matches!(reason, Reason::Pending { .. }) && old.contains(key);
         let Deleted { keys, kept, .. } = self.place.delete_hidden(&listing, &[], &is_due, BTreeSet::new())?;
         self.cleaned.outputs.extend(keys);
         self.cleaned.unproved.extend(kept);

@@ -32,7 +32,7 @@
 //! | `run` | [`run`]: one job |
 //! | `status` | [`status`]: the state of each job |
 //! | `commit` | [`commit`]: checks and publishes |
-//! | `delete` | deletion with proof: inputs that a committed schedule replaced, and unfinished outputs |
+//! | `delete` | deletion with proof: inputs that a committed schedule replaced, and pending outputs |
 //! | `clean` | [`abort`] and [`clean`]: remove what schedules left behind |
 //! | `error` | errors |
 

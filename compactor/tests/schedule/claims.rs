@@ -50,7 +50,7 @@ fn write(
 /// A merged block whose parents are gone. One forged block claims the parents, and one the place of the merged block in
 /// its job, so that the block counts as an output of an unfinished job whose parents were merged elsewhere.
 #[test]
-fn an_unfinished_output_is_kept_if_its_parents_are_only_claimed() {
+fn a_pending_output_is_kept_if_its_parents_are_only_claimed() {
     let scene = Scene::local(1, &mut Random::new(3));
     let gone = [BlockId([1; 16]), BlockId([2; 16])];
     write(&scene, "merged.cx", 0..30, (1, 0, 1), &gone);
@@ -68,7 +68,7 @@ fn an_unfinished_output_is_kept_if_its_parents_are_only_claimed() {
 }
 
 #[test]
-fn an_unfinished_output_is_deleted_once_its_parents_are_found_to_hold_it() {
+fn a_pending_output_is_deleted_once_its_parents_are_found_to_hold_it() {
     let scene = Scene::local(0, &mut Random::new(3));
     let parents = [write(&scene, "a.cx", 0..10, (8, 0, 1), &[]), write(&scene, "b.cx", 5..20, (9, 0, 1), &[])];
     let mut sorted = parents.to_vec();

@@ -40,7 +40,7 @@ pub fn hidden_blocks(blocks: &[&Lineage]) -> Vec<HiddenBlocks> {
         let Standing::Hidden(reason) = standings[node] else { continue };
         let key = match reason {
             Reason::Merged { job } => (false, job),
-            Reason::Unfinished { job } => (true, job),
+            Reason::Pending { job } => (true, job),
             Reason::Copy => continue,
         };
         let group =
@@ -166,7 +166,7 @@ impl Finder<'_, '_> {
             Place::Job(job) => self.claims.jobs()[job].outputs().map(Place::Node).collect(),
             Place::Node(node) => match (self.claims.block(node), self.standings[node]) {
                 (Some(_), Standing::Live) => Vec::new(),
-                (Some(block), Standing::Hidden(Reason::Unfinished { .. })) => {
+                (Some(block), Standing::Hidden(Reason::Pending { .. })) => {
                     self.claims.parents(block).map(Place::Node).collect()
                 }
                 _ => first_hiding(self.claims, node).map(Place::Job).into_iter().collect(),

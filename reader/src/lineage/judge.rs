@@ -56,7 +56,7 @@ pub(super) fn standings(claims: &Claims<'_>) -> Vec<Standing> {
         if job.is_complete() || !is_replaceable {
             Standing::Live
         } else {
-            Standing::Hidden(Reason::Unfinished { job: job.id })
+            Standing::Hidden(Reason::Pending { job: job.id })
         }
     };
     let mut standings: Vec<Standing> = (0..claims.len()).map(standing).collect();
@@ -121,7 +121,7 @@ impl Held {
         };
         for (node, standing) in standings.iter().enumerate() {
             let Some(block) = claims.block(node) else { continue };
-            if let Standing::Hidden(Reason::Unfinished { .. }) = standing {
+            if let Standing::Hidden(Reason::Pending { .. }) = standing {
                 for parent in claims.parents(block) {
                     this.waiting[parent].push(node);
                     this.uncovered[node] += 1;

@@ -122,7 +122,7 @@ pub enum Reason {
         job: [u8; 16],
     },
     /// The job that wrote it lacks outputs, and its inputs are there.
-    Unfinished {
+    Pending {
         /// The job's id.
         job: [u8; 16],
     },
@@ -133,7 +133,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Copy => "copy of another file",
             Self::Merged { .. } => "merged into other blocks",
-            Self::Unfinished { .. } => "output of an unfinished job",
+            Self::Pending { .. } => "output of an unfinished job",
         })
     }
 }

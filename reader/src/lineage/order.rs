@@ -44,8 +44,8 @@ fn has_cycle(claims: &Claims<'_>, standings: &[Standing]) -> bool {
     // Jobs are numbered after the nodes.
     let holders = |place: usize| -> Vec<usize> {
         let Some(standing) = standings.get(place) else { return jobs[place - claims.len()].outputs().collect() };
-        let is_unfinished = matches!(standing, Standing::Hidden(Reason::Unfinished { .. }));
-        let parents = claims.block(place).filter(|_| is_unfinished).map(|block| claims.parents(block));
+        let is_pending = matches!(standing, Standing::Hidden(Reason::Pending { .. }));
+        let parents = claims.block(place).filter(|_| is_pending).map(|block| claims.parents(block));
         let complete = claims.claimants(place).filter(|job| jobs[*job].is_complete());
         parents.into_iter().flatten().chain(complete.map(|job| claims.len() + job)).collect()
     };
@@ -120,7 +120,7 @@ impl<'a> Deletion<'a> {
             let is_complete = claims.job_of(node).is_none_or(|job| claims.jobs()[job].is_complete());
             let is_there = |parent: Node| claims.block(parent).is_some() || hiders[parent] > 0;
             let is_child = match standing {
-                Standing::Hidden(Reason::Unfinished { .. }) => true,
+                Standing::Hidden(Reason::Pending { .. }) => true,
                 Standing::Live => !block.is_read_only && !is_complete && claims.parents(block).all(is_there),
                 Standing::Hidden(_) => false,
             };
@@ -187,12 +187,12 @@ impl<'a> Deletion<'a> {
         };
         // Nor must they replace the parents of others: a parent counts as there then, and by other blocks.
         let job = self.claims.job_of(node);
-        let is_unfinished = |child: &Node| {
+        let is_pending = |child: &Node| {
             let own = self.claims.job_of(*child);
             own.is_some_and(|own| Some(own) == job || !self.claims.jobs()[own].is_complete())
         };
         let would_hide = |other: Node| {
-            is_live(other) || self.children[other] > 0 || self.live_children[other].iter().any(is_unfinished)
+            is_live(other) || self.children[other] > 0 || self.live_children[other].iter().any(is_pending)
         };
         if believed.iter().any(|job| self.claims.jobs()[*job].hides().any(would_hide)) {
             return false;

@@ -43,7 +43,7 @@ pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> 
         print(|out| json_line(out, &json))?;
     } else if !arguments.quiet.is_set() {
         let count = |keys: &[String], what| human::count_of(keys.len() as u64, what);
-        let (inputs, outputs) = (count(&cleaned.inputs, "input"), count(&cleaned.outputs, "unfinished output"));
+        let (inputs, outputs) = (count(&cleaned.inputs, "input"), count(&cleaned.outputs, "pending output"));
         let (objects, kept) = (count(&cleaned.objects, "object"), count(&cleaned.kept, "schedule"));
         let name = location.text().to_owned();
         tell(|out| {
