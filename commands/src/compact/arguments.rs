@@ -10,7 +10,7 @@ use chronoxide_compactor::{AnnotationPolicy, CompactOptions, KeptColumns, Rewrit
 use chronoxide_format::shard::Shard;
 use chronoxide_publish::{Disk, make_folder};
 use chronoxide_select::Selector;
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::{Args, CommandFactory, Parser, ValueEnum};
 
 use crate::argument::{duration, external_label, instant, pair, positive, size};
 use crate::compact::failure::usage;
@@ -45,19 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Layout of the outputs
-    #[arg(long, value_enum, default_value_t = Layout::Factored)]
-    pub(crate) layout: Layout,
-
-    /// Write archive blocks, whose strings are stored as one zstd frame. Writing takes about 0.1 s more per MB of
-    /// strings; opening a block decodes them, at about 1 ms per MB, and holds them in memory
-    #[arg(long)]
-    pub(crate) archive: bool,
-
-    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes about twice the
-    /// time. If the inputs have more than 4 million series, the plan is learned from a sample of 1 million
-    #[arg(long)]
-    pub(crate) replan: bool,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArguments,
 
     /// Write a remap per input into this folder, named after the input's id: where its series are in the outputs
     #[arg(long = "remaps", alias = "remap", value_name = "DIR")]
@@ -82,17 +71,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Folders")]
     pub(crate) dry_run: bool,
 
-    /// Lengths of time windows in which blocks are merged, each a multiple of the one before
-    #[arg(long, value_name = "LENGTHS", default_value = "2h,6h,1d,7d", help_heading = "Folders")]
-    pub(crate) ranges: Ranges,
-
-    /// Merge only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = instant)]
-    pub(crate) min_time: Option<i64>,
-
-    /// Merge only blocks that end at this time or earlier
-    #[arg(long, value_name = "TIME", value_parser = instant)]
-    pub(crate) max_time: Option<i64>,
+    #[command(flatten)]
+    pub(crate) blocks: ChosenBlocks,
 
     /// Maximum number of series per output
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>, help_heading = "Several outputs")]
@@ -144,18 +124,10 @@ pub(crate) struct Arguments {
     #[arg(long = "drop-column", value_name = "COLUMN", help_heading = "Rewriting")]
     pub(crate) drop_columns: Vec<String>,
 
-    /// Set an external label for inputs that lack it; may be repeated
-    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Rewriting")]
-    pub(crate) external_labels: Vec<(String, String)>,
-
     /// Turn external labels into labels of the series, so that blocks of several clusters can be merged; existing
     /// labels win
     #[arg(long, help_heading = "Rewriting")]
     pub(crate) lift_external_labels: bool,
-
-    /// How to merge annotations of inputs that differ
-    #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Rewriting")]
-    pub(crate) annotations: Annotations,
 
     /// Maximum number of threads [default: number of cores]
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
@@ -171,6 +143,84 @@ pub(crate) struct Arguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) quiet: Quiet,
+}
+
+/// Choice of the blocks of a location that are merged.
+#[derive(Debug, Args)]
+pub(crate) struct ChosenBlocks {
+    /// Lengths of time windows in which blocks are merged, each a multiple of the one before
+    #[arg(long, value_name = "LENGTHS", default_value = "2h,6h,1d,7d", help_heading = "Blocks")]
+    pub(crate) ranges: Ranges,
+
+    /// Merge only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = instant, help_heading = "Blocks")]
+    pub(crate) min_time: Option<i64>,
+
+    /// Merge only blocks that end at this time or earlier
+    #[arg(long, value_name = "TIME", value_parser = instant, help_heading = "Blocks")]
+    pub(crate) max_time: Option<i64>,
+}
+
+impl ChosenBlocks {
+    /// Returns the options of the strategy.
+    pub(crate) fn strategy(&self, max_series: Option<u64>) -> StrategyOptions {
+        let Self { ranges, min_time, max_time } = self;
+        StrategyOptions {
+            ranges: ranges.clone(),
+            min_time: *min_time,
+            max_time: *max_time,
+            max_series,
+            ..StrategyOptions::default()
+        }
+    }
+}
+
+/// Form and meta of the outputs.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArguments {
+    /// Layout of the outputs
+    #[arg(long, value_enum, default_value_t = Layout::Factored, help_heading = "Outputs")]
+    pub(crate) layout: Layout,
+
+    /// Write archive blocks, whose strings are stored as one zstd frame. Writing takes about 0.1 s more per MB of
+    /// strings; opening a block decodes them, at about 1 ms per MB, and holds them in memory
+    #[arg(long, help_heading = "Outputs")]
+    pub(crate) archive: bool,
+
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes about twice the
+    /// time. If the inputs have more than 4 million series, the plan is learned from a sample of 1 million
+    #[arg(long, help_heading = "Outputs")]
+    pub(crate) replan: bool,
+
+    /// Set an external label for inputs that lack it; may be repeated
+    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Outputs")]
+    pub(crate) external_labels: Vec<(String, String)>,
+
+    /// How to merge annotations of inputs that differ
+    #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Outputs")]
+    pub(crate) annotations: Annotations,
+}
+
+impl OutputArguments {
+    /// Returns the options of the merge, with the default of all others.
+    pub(crate) fn options(&self) -> CompactOptions {
+        CompactOptions {
+            layout: self.layout.into(),
+            archive: self.archive,
+            replan: self.replan,
+            external_labels: self.external_labels.clone(),
+            annotations: self.annotations.into(),
+            ..CompactOptions::default()
+        }
+    }
+
+    /// Refuses options that would have no effect.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.replan && self.layout != Layout::Factored {
+            return Err(usage("--replan needs --layout factored"));
+        }
+        Ok(())
+    }
 }
 
 const AFTER_HELP: &str = "\
@@ -220,9 +270,6 @@ impl Arguments {
     pub(crate) fn options(&self) -> CompactOptions {
         let shards = self.shards.map(|count| (count, None)).or(self.shard.map(|shard| (shard.count(), Some(shard))));
         CompactOptions {
-            layout: self.layout.into(),
-            archive: self.archive,
-            replan: self.replan,
             max_series_per_block: self.max_series_per_block,
             shards: shards.map(|(count, only)| Shards {
                 count,
@@ -233,14 +280,9 @@ impl Arguments {
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
             columns: KeptColumns { keep: self.keep_columns.clone(), drop: self.drop_columns.clone() },
-            are_pieces: false,
-            annotations: self.annotations.into(),
-            keeps_inputs: false,
-            external_labels: self.external_labels.clone(),
             lift_external_labels: self.lift_external_labels,
-            drop_external_labels: false,
-            origin: None,
             memory_limit: Some(self.memory_limit.unwrap_or_else(default_limit)),
+            ..self.outputs.options()
         }
     }
 
@@ -266,9 +308,7 @@ impl Arguments {
         if self.shard_by.is_some() && self.shards.is_none() && self.shard.is_none() {
             return Err(usage("--shard-by needs --shards or --shard"));
         }
-        if self.replan && self.layout != Layout::Factored {
-            return Err(usage("--replan needs --layout factored"));
-        }
+        self.outputs.check()?;
         if let Some(remaps) = self.remaps.as_ref().filter(|remaps| url(remaps).is_some()) {
             return Err(usage(format!("{}: remaps are written to a folder of this machine", remaps.display())));
         }
@@ -285,13 +325,7 @@ impl Arguments {
 
     /// Returns the options of the strategy.
     pub(crate) fn strategy_options(&self) -> StrategyOptions {
-        StrategyOptions {
-            ranges: self.ranges.clone(),
-            min_time: self.min_time,
-            max_time: self.max_time,
-            max_series: self.max_series_per_block.map(|most| most.get().into()),
-            ..StrategyOptions::default()
-        }
+        self.blocks.strategy(self.max_series_per_block.map(|most| most.get().into()))
     }
 }
 

@@ -11,7 +11,7 @@ use chronoxide_publish::{Disk, FolderLock, make_folder};
 use chronoxide_reader::{Block, BlockId};
 use chronoxide_text::escape::TerminalSafe;
 
-use crate::compact::arguments::Arguments;
+use crate::compact::arguments::{Arguments, ChosenBlocks};
 use crate::compact::blocks;
 use crate::compact::failure::{Error, usage};
 use crate::compact::progress::Bar;
@@ -205,7 +205,7 @@ fn real_name(name: &str) -> String {
 
 /// Returns true if a block lies entirely between the given times. Damaged meta is reported later.
 fn is_between(arguments: &Arguments, block: &Block) -> bool {
-    let Arguments { min_time, max_time, .. } = arguments;
+    let ChosenBlocks { min_time, max_time, .. } = &arguments.blocks;
     if min_time.is_none() && max_time.is_none() {
         return true;
     }

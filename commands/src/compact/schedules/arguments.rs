@@ -4,13 +4,12 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chronoxide_compactor::strategy::Ranges;
 use clap::{ArgGroup, Args, Subcommand};
 
-use crate::argument::{duration, external_label, instant, positive, size};
-use crate::compact::arguments::{Annotations, shard_count};
+use crate::Quiet;
+use crate::argument::{duration, positive, size};
+use crate::compact::arguments::{ChosenBlocks, OutputArguments, shard_count};
 use crate::memory::default_limit;
-use crate::{Layout, Quiet};
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -82,41 +81,15 @@ pub(crate) struct ScheduleArguments {
     #[arg(long, value_name = "LABEL", default_value = "__name__", help_heading = "Jobs")]
     pub(crate) shard_by: String,
 
-    /// Lengths of time windows in which blocks are merged, each a multiple of the one before
-    #[arg(long, value_name = "LENGTHS", default_value = "2h,6h,1d,7d", help_heading = "Blocks")]
-    pub(crate) ranges: Ranges,
-
-    /// Merge only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = instant, help_heading = "Blocks")]
-    pub(crate) min_time: Option<i64>,
-
-    /// Merge only blocks that end at this time or earlier
-    #[arg(long, value_name = "TIME", value_parser = instant, help_heading = "Blocks")]
-    pub(crate) max_time: Option<i64>,
+    #[command(flatten)]
+    pub(crate) blocks: ChosenBlocks,
 
     /// Maximum number of series of the blocks that are merged together
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroU64>, help_heading = "Blocks")]
     pub(crate) max_series: Option<NonZeroU64>,
 
-    /// Layout of the outputs
-    #[arg(long, value_enum, default_value_t = Layout::Factored, help_heading = "Outputs")]
-    pub(crate) layout: Layout,
-
-    /// Write archive blocks, whose strings are stored as one zstd frame
-    #[arg(long, help_heading = "Outputs")]
-    pub(crate) archive: bool,
-
-    /// Plan factored outputs afresh instead of adopting the plan of the largest input
-    #[arg(long, help_heading = "Outputs")]
-    pub(crate) replan: bool,
-
-    /// Set an external label for inputs that lack it; may be repeated
-    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Outputs")]
-    pub(crate) external_labels: Vec<(String, String)>,
-
-    /// How to merge annotations of inputs that differ
-    #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Outputs")]
-    pub(crate) annotations: Annotations,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArguments,
 
     #[command(flatten)]
     pub(crate) quiet: Quiet,

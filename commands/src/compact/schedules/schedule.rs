@@ -3,9 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::schedule::{Schedule, ScheduleOptions, Sizing, abort, make_checked, revive};
-use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_locations::{Listing, Location, LocationError, Manifest};
 use chronoxide_publish::{Candidate, Disk, PublishError, publish};
 use chronoxide_text::escape::TerminalSafe;
@@ -34,9 +32,10 @@ pub(super) fn schedule(arguments: &ScheduleArguments) -> Result<Exit, Failure> {
     })?;
     bar.finish_and_clear();
     let exit = source::warn_of_unreadable(&listing, "not scheduled: ");
-    let options = arguments.compact_options();
+    arguments.outputs.check()?;
+    let options = arguments.outputs.options();
     let schedule_options = ScheduleOptions::new(&options, &arguments.shard_by);
-    let strategy = arguments.strategy_options();
+    let strategy = arguments.blocks.strategy(arguments.max_series.map(Into::into));
     let made = make_checked(&location, &mut listing, &schedule_options, &strategy, &arguments.sizing());
     let (schedule, contradicted) = made.map_err(Error::from)?;
     source::warn_of_manifest(&location, &contradicted, "run `index` to correct it");
@@ -110,27 +109,6 @@ fn give_up(arguments: &ScheduleArguments) -> Result<Exit, Failure> {
 }
 
 impl ScheduleArguments {
-    fn compact_options(&self) -> CompactOptions {
-        CompactOptions {
-            layout: self.layout.into(),
-            archive: self.archive,
-            replan: self.replan,
-            external_labels: self.external_labels.clone(),
-            annotations: self.annotations.into(),
-            ..CompactOptions::default()
-        }
-    }
-
-    fn strategy_options(&self) -> StrategyOptions {
-        StrategyOptions {
-            ranges: self.ranges.clone(),
-            min_time: self.min_time,
-            max_time: self.max_time,
-            max_series: self.max_series.map(Into::into),
-            ..StrategyOptions::default()
-        }
-    }
-
     fn sizing(&self) -> Sizing {
         Sizing {
             job_memory: self.job_memory.map(|bytes| bytes as u64),
