@@ -80,8 +80,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Reads a whole object into memory: for manifests and records, not for blocks.
     ///
     /// # Errors
-    /// [`LocationError::Missing`] if it does not exist, [`LocationError::Json`] if it is longer than [`MAX_READ_LEN`], and
-    /// errors of reading.
+    /// [`LocationError::Missing`] if it does not exist, [`LocationError::Json`] if it is longer than [`MAX_READ_LEN`],
+    /// and errors of reading.
     fn read(&self, key: &str) -> Result<Vec<u8>, LocationError>;
 
     /// Reads ranges of many objects, several at a time, and hands each object's ranges to `sink` in the order in which

@@ -10,7 +10,7 @@
 use std::hint::black_box;
 
 use chronoxide_labels::{LabelSetStore, LabelSets, StoreRef};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     ExactBits, FlatInternedLabelSetStore, KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, RowWidth,
     SealedLabelSets, WholeBytes,
 };

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::hint::black_box;
 
 use chronoxide_labels::{ArenaSymbolTable, StoreSymbolId, SymbolTable};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     ArcSymbolTable, ByteViewSymbolTable, GermanSymbolTable, LassoSymbolTable, PackedArenaSymbolTable,
     SmolStrSymbolTable, UnpackedArenaSymbolTable,
 };

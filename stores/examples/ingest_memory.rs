@@ -16,7 +16,7 @@ use std::process::exit;
 use std::time::{Duration, Instant};
 
 use chronoxide_labels::{LabelSetStore, LabelSets};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     ExactBits, FlatInternedLabelSetStore, KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, RowWidth,
     SealedLabelSets, WholeBytes,
 };

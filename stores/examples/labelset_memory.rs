@@ -7,7 +7,7 @@
 mod support;
 
 use chronoxide_labels::{LabelSetStore, LabelSets};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     Allocations, BitPackedKeySetLabelSetStore, FixedWidthPackedKeySetLabelSetStore, FlatInternedLabelSetStore,
     KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, SealedLabelSets, TrackingAllocator, hash_collisions,
 };

@@ -9,7 +9,7 @@
 mod support;
 
 use chronoxide_labels::{ArenaSymbolTable, SymbolTable};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     ArcSymbolTable, ByteViewSymbolTable, GermanSymbolTable, LassoSymbolTable, PackedArenaSymbolTable,
     SmolStrSymbolTable, TrackingAllocator, UnpackedArenaSymbolTable, hash_collisions,
 };

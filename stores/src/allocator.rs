@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 /// parallel, `chronoxide_testkit::allocation::Counting` counts per thread.
 ///
 /// ```
-/// use chronoxide_locationss::{Allocations, TrackingAllocator};
+/// use chronoxide_stores::{Allocations, TrackingAllocator};
 ///
 /// #[global_allocator]
 /// static ALLOCATOR: TrackingAllocator = TrackingAllocator;

@@ -3,7 +3,7 @@
 /// Returns the number of items whose hash at least one other item has; 0 if all hashes are distinct. Sorts a copy.
 ///
 /// ```
-/// assert_eq!(chronoxide_locationss::hash_collisions([1, 2, 1, 3, 1]), 3);
+/// assert_eq!(chronoxide_stores::hash_collisions([1, 2, 1, 3, 1]), 3);
 /// ```
 pub fn hash_collisions(hashes: impl IntoIterator<Item = u64>) -> usize {
     let mut hashes: Vec<u64> = hashes.into_iter().collect();

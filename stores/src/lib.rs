@@ -25,7 +25,7 @@
 //!
 //! ```
 //! use chronoxide_labels::{LabelSetStore, LabelSets, StoreRef};
-//! use chronoxide_locationss::{FlatInternedLabelSetStore, NaiveLabelSetStore};
+//! use chronoxide_stores::{FlatInternedLabelSetStore, NaiveLabelSetStore};
 //!
 //! let labels = [("__name__", "up"), ("job", "cart")];
 //! let mut naive = NaiveLabelSetStore::new();

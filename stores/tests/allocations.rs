@@ -3,7 +3,7 @@
 
 use byteview::ByteView;
 use chronoxide_labels::{ArenaSymbolTable, LabelSetStore, LabelSets, SymbolTable};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     Allocations, ArcSymbolTable, BitPackedKeySetLabelSetStore, ByteViewSymbolTable,
     FixedWidthPackedKeySetLabelSetStore, FlatInternedLabelSetStore, GermanSymbolTable, KeySetDictEncodedLabelSetStore,
     LassoSymbolTable, NaiveLabelSetStore, PackedArenaSymbolTable, SmolStrSymbolTable, TrackingAllocator,

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 use chronoxide_labels::{ArenaSymbolTable, LabelSetStore, StoreSymbolId, SymbolTable};
-use chronoxide_locationss::{
+use chronoxide_stores::{
     ArcSymbolTable, BitPackedKeySetLabelSetStore, ByteViewSymbolTable, FixedWidthPackedKeySetLabelSetStore,
     FlatInternedLabelSetStore, GermanSymbolTable, KeySetDictEncodedLabelSetStore, LassoSymbolTable, NaiveLabelSetStore,
     PackedArenaSymbolTable, RowWidth, SealedLabelSets, SmolStrSymbolTable, UnpackedArenaSymbolTable,

@@ -3,9 +3,7 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 use chronoxide_labels::{LabelError, LabelSetStore, LabelSets, StoreRef, StoreSymbolId, SymbolTable};
-use chronoxide_locationss::{
-    FlatInternedLabelSetStore, PackedArenaSymbolTable, UnpackedArenaSymbolTable, hash_collisions,
-};
+use chronoxide_stores::{FlatInternedLabelSetStore, PackedArenaSymbolTable, UnpackedArenaSymbolTable, hash_collisions};
 
 #[test]
 fn a_packed_location_holds_65535_bytes() {

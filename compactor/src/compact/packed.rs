@@ -77,8 +77,8 @@ pub(super) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Merges the rows of all keysets. Before the first output is written, series and fingerprints must balance, so that
-    /// damage never gets a fresh checksum.
+    /// Merges the rows of all keysets. Before the first output is written, series and fingerprints must balance, so
+    /// that damage never gets a fresh checksum.
     ///
     /// # Errors
     /// An input is damaged, series do not balance, scratch data cannot be written, or the compaction was cancelled.

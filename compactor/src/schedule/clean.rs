@@ -33,7 +33,8 @@ pub struct Cleaned {
 /// still run stop.
 ///
 /// # Errors
-/// [`ScheduleError::CommitBegun`] or [`ScheduleError::Committed`] if a commit has begun or ended, and errors of the location.
+/// [`ScheduleError::CommitBegun`] or [`ScheduleError::Committed`] if a commit has begun or ended, and errors of the
+/// location.
 pub fn abort(schedule: &Schedule, location: &Location) -> Result<Vec<String>, ScheduleError> {
     location.create_bytes(&schedule.key(ABORT), format!("{{\"schedule\":\"{}\"}}\n", schedule.id).as_bytes())?;
     for mark in [COMMITTED, COMMIT] {

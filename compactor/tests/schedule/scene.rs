@@ -24,7 +24,7 @@ use crate::support::series;
 /// Nanoseconds.
 pub const HOUR: i64 = 3_600_000_000_000;
 
-fn block(hour: usize, series: &BTreeSet<Labelset>, schedule: &BlockPlan) -> Vec<u8> {
+fn block(hour: usize, series: &BTreeSet<Labelset>, plan: &BlockPlan) -> Vec<u8> {
     let start = hour as i64 * HOUR;
     let time = Some(TimeRange { start, end: start + HOUR });
     let meta = BlockMeta { time, window: time, ..BlockMeta::default() };

@@ -3,7 +3,7 @@
 use std::env;
 use std::process::exit;
 
-use chronoxide_locationss::Allocations;
+use chronoxide_stores::Allocations;
 
 /// Returns the arguments of the command line as numbers, or `defaults` where they are missing. Prints `usage` and ends
 /// the process if one is not a number or there are too many.
