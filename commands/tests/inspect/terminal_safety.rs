@@ -73,7 +73,7 @@ fn lines() -> Vec<String> {
             "compact -q absent$H.cx -o x.cx",
             "compact \"a$H.cx\" \"b$H.cx\" -o \"m$H.cx\" --annotations drop",
             "compact \"d$H\" --dry-run",
-            "compact plan \"file://$PWD/d$H\"",
+            "compact schedule \"file://$PWD/d$H\"",
             "compact run --schedule \"p$H.json\" --all",
             "compact status --schedule \"p$H.json\"",
             "compact commit --schedule \"p$H.json\"",
@@ -152,7 +152,7 @@ fn prepare(folder: &Folder) -> Option<()> {
         "$ingest -q \"b$H.jsonl\" -o \"b$H.cx\" --annotation \"n$H=w$H\"",
         "cp \"a$H.cx\" \"b$H.cx\" \"d$H\"",
         "$compact -q \"a$H.cx\" \"b$H.cx\" -o \"w$H.cx\" --annotations drop --remaps \"remaps$H\"",
-        "$compact plan -q \"file://$PWD/d$H\" -o \"p$H.json\"",
+        "$compact schedule -q \"file://$PWD/d$H\" -o \"p$H.json\"",
     ] {
         let shown = on_terminal(folder, words)?;
         assert_eq!(shown, "", "{words}");
