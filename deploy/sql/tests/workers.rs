@@ -6,8 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
-use chronoxide_object_server::{BUCKET, Server};
 use chronoxide_locations::Location;
+use chronoxide_object_server::{BUCKET, Server};
 use chronoxide_workload::{Options, Workload};
 use prost::Message;
 

@@ -10,11 +10,11 @@ use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, KeptColumns, Observer, Phase, Rewrite, Summary, verify_file,
 };
 use chronoxide_format::view::BlockView;
+use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Location};
 use chronoxide_publish::{Disk, make_folder};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 use chronoxide_select::{Patterns, Selector};
-use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Location};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
