@@ -47,14 +47,6 @@ pub struct Deleted {
     pub unreadable: Vec<(String, LocationError)>,
 }
 
-impl Deleted {
-    /// Adds the result of another deletion.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.keys.extend(other.keys);
-        self.kept.extend(other.kept);
-    }
-}
-
 impl Workplace<'_> {
     /// Deletes the inputs of merges that this process ran, the oldest first, after their outputs were verified again
     /// under their own names. Lists the location once for all of them. An error of one merge keeps its inputs, but not

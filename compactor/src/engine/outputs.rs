@@ -1,19 +1,19 @@
 //! Publishes outputs, or finds existing ones.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chronoxide_locations::{Created, LocationError, Wanted, header_checksum};
-use chronoxide_publish::{Candidate, Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
+use chronoxide_publish::{Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, Job};
 
 use super::place::key_of;
 use super::{CompactionError, Refused, Workplace};
-use crate::Draft;
+use crate::{CompactError, Draft};
 
 /// Length of the header of a block.
 const HEADER_LEN: usize = 64;
@@ -157,37 +157,43 @@ impl<'a> Publisher<'a> {
     /// # Errors
     /// See [`CompactionError`].
     pub fn publish(&mut self, Planned { byte_len: expected, write }: Planned<'_>) -> Result<BlockId, CompactionError> {
-        let key = match self.keys {
-            Some(keys) => {
-                let missing = || CompactionError::MissingOutputs { expected: keys.len() as u32, published: keys.len() };
-                Some(keys.get(self.published.len()).ok_or_else(missing)?.clone())
-            }
-            None => None,
-        };
-        let (id, checked) = (Cell::new(BlockId::default()), RefCell::new(None));
+        let key = self.next_key()?;
+        let (id, checked) = (Cell::new(BlockId::default()), Cell::new(None));
         let write = |out: &mut dyn Output| write(out).inspect(|written| id.set(*written));
         let check = |path: &Path, found: u64| -> Result<(), Refused> {
             let job = self.check((id.get(), expected), path, found)?;
-            *checked.borrow_mut() = Some((job, found, checksum(path)?));
+            checked.set(Some((job, found, checksum(path)?)));
             Ok(())
         };
+        // The id, and with it the name, is known when the block is written.
         let named = || key.clone().unwrap_or_else(|| key_of(id.get()));
-        let found = match self.place.location.system() {
-            Some(_) => self.publish_file(&named, write, &check)?,
-            None => self.upload(&named, write, &check, &|| {
-                checked.borrow().as_ref().map(|&(_, byte_len, sum)| (byte_len, sum))
-            })?,
+        let output = |found| {
+            let unverified = || io::Error::other("the output was not verified");
+            let (job, byte_len, header_checksum) = checked.get().ok_or_else(unverified).map_err(CompactError::Write)?;
+            Ok::<_, CompactionError>((
+                job,
+                PublishedOutput { key: named(), id: id.get(), byte_len, header_checksum, found },
+            ))
         };
-        let (key, id) = (named(), id.get());
-        let Some((job, byte_len, header_checksum)) = checked.into_inner() else {
-            let source = io::Error::other("the output was not verified");
-            return Err(
-                LocationError::Io { object: self.place.location.name(&key), operation: "publish", source }.into()
-            );
+        let (job, output) = if self.place.location.system().is_some() {
+            output(self.publish_file(&named, write, &check)?)?
+        } else {
+            let scratch = self.write_scratch(write, &check)?;
+            let (job, mut output) = output(false)?;
+            output.found = self.upload(&scratch, &output)?;
+            (job, output)
         };
         self.job = Some(job);
-        self.published.push(PublishedOutput { key, id, byte_len, header_checksum, found });
-        Ok(id)
+        self.published.push(output);
+        Ok(id.get())
+    }
+
+    /// Returns the key of the next output, unless it is named after its id.
+    fn next_key(&self) -> Result<Option<String>, CompactionError> {
+        let Some(keys) = self.keys else { return Ok(None) };
+        let published = self.published.len();
+        let missing = CompactionError::MissingOutputs { expected: keys.len() as u32, published };
+        Ok(Some(keys.get(published).ok_or(missing)?.clone()))
     }
 
     /// Publishes a file in a folder of this machine. Returns true if it existed.
@@ -199,13 +205,10 @@ impl<'a> Publisher<'a> {
     ) -> Result<bool, CompactionError> {
         let Workplace { location, .. } = self.place;
         let system = self.place.system();
-        let file = |key: &str| location.path(key).unwrap_or_default();
-        let mut folder = file("");
-        // The id, and with it the name, is known when the block is written.
-        if let Some(below) =
-            self.keys.and_then(|_| file(&key()).parent().map(Path::to_owned)).filter(|it| *it != folder)
-        {
-            folder = below;
+        let root = location.path("").unwrap_or_default();
+        let of_key = || Some(location.path(&key())?.parent()?.to_owned());
+        let folder = self.keys.and_then(|_| of_key()).unwrap_or_else(|| root.clone());
+        if folder != root {
             make_folder(system, &folder).map_err(|error| LocationError::Io {
                 object: folder.display().to_string(),
                 operation: "make the folder",
@@ -241,26 +244,25 @@ impl<'a> Publisher<'a> {
         system.sync_folder(folder)
     }
 
-    /// Writes a file of this machine, and creates the object. Returns true if it existed.
-    fn upload(
+    /// Writes a file of this machine for an upload, and verifies it.
+    fn write_scratch(
         &self,
-        key: &dyn Fn() -> String,
         write: impl FnOnce(&mut dyn Output) -> io::Result<BlockId>,
         check: &dyn Fn(&Path, u64) -> Result<(), Refused>,
-        written: &dyn Fn() -> Option<(u64, u32)>,
-    ) -> Result<bool, CompactionError> {
+    ) -> Result<PathBuf, CompactionError> {
+        let scratch = self.place.cache.scratch("output")?;
+        let write = |out: &mut dyn Output| write(out).map(|_| ());
+        publish(&Disk, &scratch, Existing::Replace, write, |file| check(file.path(), file.byte_len()))?;
+        Ok(scratch)
+    }
+
+    /// Creates the object of a written file. Returns true if it existed.
+    fn upload(&self, scratch: &Path, output: &PublishedOutput) -> Result<bool, CompactionError> {
         let Workplace { location, cache, observer, .. } = *self.place;
-        let scratch = cache.scratch("output")?;
-        let mut id = BlockId::default();
-        let fill = |out: &mut dyn Output| write(out).map(|written| id = written);
-        let candidate = |candidate: &Candidate<'_>| check(candidate.path(), candidate.byte_len());
-        publish(&Disk, &scratch, Existing::Replace, fill, candidate)?;
-        let (byte_len, header_checksum) = written().unwrap_or_default();
-        observer.uploading(byte_len);
-        let key = key();
-        let created = location.create(&key, &scratch);
+        observer.uploading(output.byte_len);
+        let created = location.create(&output.key, scratch);
         // Later merges may run on this machine.
-        let adopted = cache.adopt(&scratch, &Wanted { key: &key, byte_len, id, header_checksum });
+        let adopted = cache.adopt(scratch, &output.wanted());
         let created = created?;
         adopted?;
         Ok(created == Created::Found)

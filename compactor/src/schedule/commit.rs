@@ -1,6 +1,6 @@
 //! [`commit`]: checks a finished schedule, and publishes its outputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{HiddenBlocks, Lineage, Reason, ancestors, newly_hidden};
 use serde::{Deserialize, Serialize};
 
-use super::delete::delete_inputs;
+use super::delete::{delete_hidden_inputs, delete_inputs};
 use super::record::{Record, balance};
 use super::run::{is_there, stated_facts};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
@@ -117,23 +117,10 @@ fn marked_options(schedule: &Schedule, location: &Location) -> Result<CommitOpti
 /// Deletes the inputs of the merges that a stopped commit published, if it was to delete inputs. The other merges of
 /// the schedule are given up.
 pub(super) fn finish_published(schedule: &Schedule, place: &Workplace<'_>) -> Result<Deleted, ScheduleError> {
-    let location = place.location;
-    let mut deleted = Deleted::default();
-    if !marked_options(schedule, location)?.delete_inputs {
-        return Ok(deleted);
+    if !marked_options(schedule, place.location)?.delete_inputs {
+        return Ok(Deleted::default());
     }
-    let listing = Listing::read_blocks(location)?;
-    for merge in &schedule.merges {
-        let records = schedule.last_jobs(merge).map(|job| Record::read(location, schedule, job));
-        let Ok(Some(records)) = records.collect::<Result<Option<Vec<Record>>, _>>() else { continue };
-        let outputs: Vec<StoredBlock> = records.iter().flat_map(|record| &record.outputs).map(published).collect();
-        if !listing.live.iter().any(|block| merge.parents.contains(&block.facts.id)) {
-            let jobs = schedule.jobs.iter().filter(|job| job.merge == merge.id).cloned().collect();
-            let part = Schedule { merges: vec![merge.clone()], jobs, ..schedule.clone() };
-            deleted.extend(delete_inputs(&part, place, &outputs)?);
-        }
-    }
-    Ok(deleted)
+    delete_hidden_inputs(schedule, place, &Listing::read_blocks(place.location)?, BTreeSet::new())
 }
 
 /// Checks the schedule, and publishes its outputs.

@@ -45,13 +45,25 @@ pub(super) fn delete_inputs(
         let reason = "it is not hidden by the outputs of the schedule".to_owned();
         return Err(ScheduleError::Stale { object: location.name(&live.object.key), reason });
     }
-    let keys: BTreeSet<&str> =
-        inputs.iter().filter_map(|id| by_id.get(id)).map(|block| block.object.key.as_str()).collect();
-    let is_due = |key: &str, reason| matches!(reason, Reason::Merged { .. }) && keys.contains(key);
     let mut sound = BTreeSet::new();
     for output in outputs.iter().filter_map(|output| by_id.get(&output.id)) {
         place.cache.prove(location, &output.wanted())?;
         sound.insert(output.facts.id);
     }
-    Ok(place.delete_hidden(&listing, &schedule.options.external_labels, &is_due, sound)?)
+    delete_hidden_inputs(schedule, place, &listing, sound)
+}
+
+/// Deletes the inputs of a schedule that other blocks claim to hold, after it was proved that live blocks hold their
+/// series. `sound` has blocks that were read whole before.
+pub(super) fn delete_hidden_inputs(
+    schedule: &Schedule,
+    place: &Workplace<'_>,
+    listing: &Listing,
+    sound: BTreeSet<BlockId>,
+) -> Result<Deleted, ScheduleError> {
+    let inputs: BTreeSet<BlockId> = schedule.input_blocks().map(|input| input.id).collect();
+    let hidden = listing.hidden.iter().map(|hidden| &hidden.block).filter(|block| inputs.contains(&block.facts.id));
+    let keys: BTreeSet<&str> = hidden.map(|block| block.object.key.as_str()).collect();
+    let is_due = |key: &str, reason| matches!(reason, Reason::Merged { .. }) && keys.contains(key);
+    Ok(place.delete_hidden(listing, &schedule.options.external_labels, &is_due, sound)?)
 }
