@@ -33,8 +33,19 @@ impl Local {
         Self { folder, system }
     }
 
+    /// Returns the file of a key. The key of a name that is not text has signs for what is none.
     fn file(&self, key: &str) -> PathBuf {
-        self.folder.join(key)
+        if key.is_empty() {
+            return self.folder.clone();
+        }
+        let exact = self.folder.join(key);
+        if !key.contains(NO_TEXT) || exact.symlink_metadata().is_ok() {
+            return exact;
+        }
+        let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
+        let folder = self.folder.join(folder);
+        let found = names_in(&folder).into_iter().flatten().find(|found| found.to_string_lossy() == name);
+        found.map_or(exact, |found| folder.join(found))
     }
 
     /// Adds the objects below `prefix` to `found`. A symbolic link may stand for an object of the location itself, but
@@ -75,10 +86,6 @@ impl Local {
         let (file, object) = (self.file(key), self.name(key));
         match source.kind() {
             _ if is_link(&file) && fs::metadata(&file).is_err() => LocationError::BrokenLink { object, source },
-            io::ErrorKind::NotFound if key.contains(NO_TEXT) => {
-                let source = io::Error::new(io::ErrorKind::InvalidFilename, "the name is not UTF-8: rename the file");
-                LocationError::Unreadable { object, source }
-            }
             io::ErrorKind::NotFound => LocationError::Missing { object },
             _ => LocationError::Unreadable { object, source },
         }
@@ -214,6 +221,10 @@ impl Storage for Local {
             walked => walked?,
         }
         found.sort();
+        if let Some(pair) = found.windows(2).find(|pair| pair[0].key == pair[1].key) {
+            let source = io::Error::other("two names that are not UTF-8 look alike: rename one of the files");
+            return Err(LocationError::Io { object: self.name(&pair[0].key), operation: "list", source });
+        }
         Ok(found)
     }
 

@@ -42,8 +42,10 @@ fn compaction_exit(error: &CompactionError) -> Exit {
         CompactionError::StillNeeded { .. } | CompactionError::Replaced { .. } | CompactionError::OtherLive { .. } => {
             Exit::Usage
         }
+        CompactionError::Stale { .. } => Exit::Findings,
         // No argument of the caller is wrong.
-        CompactionError::Publish(PublishError::Unverified { source, .. })
+        CompactionError::Refused { source, .. }
+        | CompactionError::Publish(PublishError::Unverified { source, .. })
         | CompactionError::Occupied { source, .. }
         | CompactionError::Unverified { source, .. }
             if matches!(source, Refused::Hides { .. } | Refused::Stale { .. }) =>

@@ -52,14 +52,13 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let lock = || if existing.is_none() { place.lock().map_err(Error::from) } else { Ok(None) };
     let mut locked = if folder.as_ref().is_some_and(|folder| folder.is_dir()) { lock()? } else { None };
 
-    let inputs = open(arguments)?;
+    let doomed = if arguments.delete_inputs { sources(&arguments.inputs)? } else { Vec::new() };
+    let (inputs, chosen) = open(arguments)?;
     let bytes_in = inputs.byte_len();
-    let survey = match location.path("") {
-        Some(folder) if folder.is_dir() => Some(Listing::read_blocks(&location)?),
-        _ => None,
-    };
-    let claims =
-        survey.map_or_else(|| Claims::none(place), |survey| Claims::new(place, survey, &options.external_labels));
+    // A folder that is not there yet has no blocks.
+    let is_missing = location.path("").is_some_and(|folder| !folder.is_dir());
+    let survey = if is_missing { Listing::default() } else { place.list()? };
+    let claims = Claims::new(place, survey, &options.external_labels);
     let verify = |path: &Path| claims.verify(path);
     let remaps = arguments.remaps.as_deref();
     let (summary, outputs) = match (&target, existing) {
@@ -83,7 +82,9 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
             (summary, outputs.iter().map(|output| Written::new(place, output)).collect())
         }
     };
-    let deleted = if arguments.delete_inputs { delete(&inputs, &outputs, locked.as_ref())? } else { Vec::new() };
+    let doomed: Vec<(Source, BlockId)> =
+        doomed.into_iter().zip(chosen).filter_map(|(source, id)| Some((source, id?))).collect();
+    let deleted = delete(doomed, &outputs, locked.as_ref())?;
     let report = Report { inputs: inputs.len(), bytes_in, summary, outputs, deleted };
     bar.pause(|| report.show(arguments))?;
     Ok(Exit::Ok)
@@ -122,9 +123,6 @@ fn check(arguments: &Arguments) -> Result<&Path, Failure> {
     if arguments.delete_inputs && arguments.shard.is_some() {
         return Err(usage("--delete-inputs conflicts with --shard: the other shards need the inputs"));
     }
-    if let Some(link) = arguments.inputs.iter().find(|path| arguments.delete_inputs && path.is_symlink()) {
-        return Err(usage(format!("{}: is a symbolic link, which --delete-inputs does not delete", link.display())));
-    }
     Ok(output)
 }
 
@@ -145,14 +143,16 @@ fn target(arguments: &Arguments, output: &Path) -> Result<Target, Failure> {
     Ok(Target::Location(Location::folder(output), None))
 }
 
-/// Opens the inputs that lie between the given times.
-fn open(arguments: &Arguments) -> Result<Inputs, Failure> {
-    let mut chosen = Vec::new();
+/// Opens the inputs that lie between the given times. Returns the id of each input that was opened as well.
+fn open(arguments: &Arguments) -> Result<(Inputs, Vec<Option<BlockId>>), Failure> {
+    let (mut opened, mut chosen) = (Vec::new(), Vec::new());
     for input in &arguments.inputs {
         let file = url(input).map_or_else(|| Ok(input.clone()), fetch_url)?;
         let (name, block) = (input.display().to_string(), blocks::map(&file)?);
-        if is_between(arguments, &block) {
-            chosen.push((name, block));
+        let is_chosen = is_between(arguments, &block);
+        chosen.push(is_chosen.then(|| block.view().block_id()));
+        if is_chosen {
+            opened.push((name, block));
         } else if !arguments.quiet.is_set() {
             tell(|out| {
                 let name = TerminalSafe(&name);
@@ -160,29 +160,71 @@ fn open(arguments: &Arguments) -> Result<Inputs, Failure> {
             });
         }
     }
-    if chosen.is_empty() {
+    if opened.is_empty() {
         return Err(usage("no block lies between --min-time and --max-time"));
     }
-    Ok(Inputs::new(chosen))
+    Ok((Inputs::new(opened), chosen))
+}
+
+/// An input that is to be deleted.
+struct Source {
+    location: Location,
+    key: String,
+    /// The file, by a path without links, unless it is an object of a store.
+    file: Option<PathBuf>,
+}
+
+/// Finds the inputs that are to be deleted, before anything is done.
+fn sources(inputs: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+    let source = |input: &PathBuf| {
+        let mut file = input.clone();
+        if let Some(url) = url(input) {
+            let (location, key) = Location::open_object(url)?;
+            match location.path(&key) {
+                Some(path) => file = path,
+                None => return Ok(Source { location, key, file: None }),
+            }
+        }
+        if file.is_symlink() {
+            let file = file.display();
+            return Err(usage(format!("{file}: is a symbolic link, which --delete-inputs does not delete")));
+        }
+        // An input that cannot be read is an error when it is opened.
+        let file = file.canonicalize().unwrap_or(file);
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let key = file.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        let not_text = || usage(format!("{}: --delete-inputs needs a name that is UTF-8", file.display()));
+        Ok(Source { location: Location::folder(folder), key: key.ok_or_else(not_text)?, file: Some(file) })
+    };
+    inputs.iter().map(source).collect()
 }
 
 /// Deletes inputs that are not outputs. In each location, the same other blocks must be live before and after.
 /// `locked` is the folder that this job has locked already.
-fn delete(inputs: &Inputs, outputs: &[Written], locked: Option<&FolderLock>) -> Result<Vec<String>, Failure> {
-    let kept: BTreeSet<String> = outputs.iter().map(|output| real_name(&output.name)).collect();
-    let mut doomed: BTreeMap<String, (Location, BTreeMap<String, BlockId>)> = BTreeMap::new();
-    for (name, id) in inputs.names().iter().zip(inputs.ids()) {
-        let name = real_name(name);
-        if !kept.contains(&name) {
-            let (location, key) = Location::open_object(&name)?;
-            let (_, keys) = doomed.entry(location.text().to_owned()).or_insert((location, BTreeMap::new()));
+fn delete(
+    inputs: Vec<(Source, BlockId)>,
+    outputs: &[Written],
+    locked: Option<&FolderLock>,
+) -> Result<Vec<String>, Failure> {
+    let names: BTreeSet<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
+    let files: BTreeSet<PathBuf> =
+        outputs.iter().filter_map(|output| output.file.as_ref()?.canonicalize().ok()).collect();
+    let mut doomed: BTreeMap<(String, Option<PathBuf>), (Location, BTreeMap<String, BlockId>)> = BTreeMap::new();
+    for (Source { location, key, file }, id) in inputs {
+        let is_output = match &file {
+            Some(file) => files.contains(file),
+            None => names.contains(location.name(&key).as_str()),
+        };
+        if !is_output {
+            let place = (location.text().to_owned(), location.path(""));
+            let (_, keys) = doomed.entry(place).or_insert((location, BTreeMap::new()));
             keys.insert(key, id);
         }
     }
-    let locked = locked.map(|lock| real_name(&lock.folder().display().to_string()));
+    let locked = locked.and_then(|lock| lock.folder().canonicalize().ok());
     let mut locks = Vec::new();
-    for (location, _) in doomed.values() {
-        if let Some(folder) = location.path("").filter(|folder| locked != Some(folder.display().to_string())) {
+    for folder in doomed.values().filter_map(|(location, _)| location.path("")) {
+        if locked.as_ref() != Some(&folder) {
             locks.push(FolderLock::try_lock(&folder).map_err(Error::from)?);
         }
     }
@@ -193,14 +235,6 @@ fn delete(inputs: &Inputs, outputs: &[Written], locked: Option<&FolderLock>) -> 
         location.delete(&keys, &mut |key| deleted.push(location.name(key)))?;
     }
     Ok(deleted)
-}
-
-/// Returns the path of a file without links, or a URL as it is.
-fn real_name(name: &str) -> String {
-    if url(Path::new(name)).is_some() {
-        return name.to_owned();
-    }
-    Path::new(name).canonicalize().map_or_else(|_| name.to_owned(), |path| path.display().to_string())
 }
 
 /// Returns true if a block lies entirely between the given times. Damaged meta is reported later.

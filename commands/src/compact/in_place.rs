@@ -13,7 +13,7 @@ use chronoxide_reader::lineage::Reason;
 use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
-use crate::compact::arguments::Arguments;
+use crate::compact::arguments::{Annotations, Arguments};
 use crate::compact::failure::{Error, usage};
 use crate::compact::kept::tell_kept;
 use crate::compact::progress::Bar;
@@ -78,6 +78,10 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         "a folder is merged in place, and a bucket, too; to write elsewhere, name its blocks (DIR/*.cx)"
     } else if arguments.shard.is_some() {
         "--shard needs named files (DIR/*.cx), or a schedule (`schedule --shards N`): all machines must merge the same blocks"
+    } else if !arguments.grace.is_zero() && arguments.remaps.is_some() {
+        "--grace conflicts with --remaps: later runs do not know whether remaps of the inputs are wanted"
+    } else if !arguments.grace.is_zero() && arguments.outputs.annotations == Annotations::Drop {
+        "--grace conflicts with --annotations drop: later runs prove that nothing is missing from the outputs"
     } else if arguments.force {
         "--force needs a file as output: blocks in a folder are named after their ids and never replaced"
     } else if arguments.options().is_rewriting() {
@@ -213,7 +217,8 @@ impl Run<'_> {
         let Self { arguments, bar, .. } = *self;
         // Inputs of a killed run may have no remaps yet, so they are kept if remaps are requested.
         if arguments.delete_inputs && arguments.remaps.is_none() {
-            let published_by = now().saturating_sub_unsigned(arguments.grace.as_secs());
+            let by_grace = || now().saturating_sub_unsigned(arguments.grace.as_secs());
+            let published_by = if arguments.grace.is_zero() { i64::MAX } else { by_grace() };
             let leftovers = self.place.delete_merged(&self.options.external_labels, published_by);
             let leftovers = leftovers.map_err(Error::from)?;
             if bar.is_interrupted() {
@@ -230,7 +235,7 @@ impl Run<'_> {
                 Ok(done) if arguments.delete_inputs && arguments.grace.is_zero() => merged.push(done),
                 Ok(done) => bar.pause(|| done.report.show(arguments))?,
                 Err(failure) if bar.is_interrupted() => {
-                    self.delete(&mut merged, verify)?;
+                    self.delete(&mut merged, live, verify)?;
                     return Err(failure);
                 }
                 Err(failure) => {
@@ -240,10 +245,10 @@ impl Run<'_> {
                 }
             }
             if merged.iter().map(|done| done.report.bytes_in).sum::<u64>() > batch_len {
-                self.delete(&mut merged, verify)?;
+                self.delete(&mut merged, live, verify)?;
             }
         }
-        self.delete(&mut merged, verify)?;
+        self.delete(&mut merged, live, verify)?;
         if strategy.groups.is_empty() {
             if arguments.json {
                 print(|out| json_line(out, &serde_json::json!({ "merges": 0 })))?;
@@ -261,6 +266,10 @@ impl Run<'_> {
             let name = location.name(key);
             tell(|out| writeln!(out, "{}: deleted; an earlier run merged it", TerminalSafe(&name)));
         }
+        if leftovers.waiting > 0 && !self.arguments.quiet.is_set() && !self.arguments.json {
+            let inputs = human::count_of(leftovers.waiting as u64, "input");
+            tell(|out| writeln!(out, "{inputs} of earlier runs kept until the grace period is over"));
+        }
         self.note(tell_kept(location, &leftovers.kept));
         self.warn_of_unreadable(&leftovers.unreadable);
     }
@@ -270,7 +279,15 @@ impl Run<'_> {
     fn merge<'g>(&self, group: &'g Group<'g>, live: &[Listed], verify: &Check<'_>) -> Result<MergedGroup<'g>, Failure> {
         let ids: BTreeSet<BlockId> = group.blocks.iter().map(|block| block.id).collect();
         let chosen = live.iter().filter(|block| ids.contains(&block.facts.id));
-        let inputs = Inputs::open(self.place, chosen.map(Listed::wanted)).map_err(Error::from)?;
+        let inputs = Inputs::open(self.place, chosen.map(Listed::wanted)).map_err(|error| match error {
+            CompactionError::Store(LocationError::Missing { object } | LocationError::Changed { object, .. })
+                if self.place.location.is_remote() =>
+            {
+                CompactionError::Stale { object, reason: "it was replaced since the location was listed".to_owned() }
+            }
+            error => error,
+        });
+        let inputs = inputs.map_err(Error::from)?;
         let mut publisher = Publisher::new(self.place, verify);
         let remaps = self.arguments.remaps.as_deref();
         let summary = inputs.merge(self.options, remaps, &mut publisher).map_err(Error::from)?;
@@ -286,7 +303,12 @@ impl Run<'_> {
     }
 
     /// Deletes the inputs of merged groups, and prints their reports.
-    fn delete(&mut self, merged: &mut Vec<MergedGroup<'_>>, verify: &Check<'_>) -> Result<(), Failure> {
+    fn delete(
+        &mut self,
+        merged: &mut Vec<MergedGroup<'_>>,
+        live: &[Listed],
+        verify: &Check<'_>,
+    ) -> Result<(), Failure> {
         let mut merged = std::mem::take(merged);
         if merged.is_empty() {
             return Ok(());
@@ -305,20 +327,25 @@ impl Run<'_> {
         }
         for done in &merged {
             bar.pause(|| done.report.show(self.arguments))?;
-            self.tell_absent(done.group, &deletion.absent);
+            self.tell_absent(done.group, &deletion.absent, live)?;
         }
         bar.pause(|| self.warn_of_unreadable(&deletion.unreadable));
         Ok(())
     }
 
-    /// Prints the merged inputs that were not found before deletion.
-    fn tell_absent(&mut self, group: &Group<'_>, absent: &[BlockId]) {
-        let is_absent = |block: &&&Description| absent.contains(&block.id) && block.file.symlink_metadata().is_ok();
-        for block in group.blocks.iter().filter(is_absent) {
-            let path = block.file.display().to_string();
-            let why = "merged, but cannot be opened again; not deleted";
-            self.bar.pause(|| tell(|out| writeln!(out, "chronoxide-compact: warning: {}: {why}", TerminalSafe(&path))));
-            self.note(Exit::Io);
+    /// Prints the merged inputs that are there, but were not found before deletion.
+    fn tell_absent(&mut self, group: &Group<'_>, absent: &[BlockId], live: &[Listed]) -> Result<(), Failure> {
+        let location = self.place.location;
+        let ids: BTreeSet<BlockId> = group.blocks.iter().map(|block| block.id).collect();
+        let is_absent = |block: &&Listed| ids.contains(&block.facts.id) && absent.contains(&block.facts.id);
+        for block in live.iter().filter(is_absent) {
+            if location.find(&block.object.key)?.is_some() {
+                let (name, why) = (location.name(&block.object.key), "merged, but cannot be opened again; not deleted");
+                self.bar
+                    .pause(|| tell(|out| writeln!(out, "chronoxide-compact: warning: {}: {why}", TerminalSafe(&name))));
+                self.note(Exit::Io);
+            }
         }
+        Ok(())
     }
 }

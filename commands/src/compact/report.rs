@@ -24,7 +24,7 @@ pub(crate) struct Written {
     /// True if this run wrote it; false if it existed already.
     is_new: bool,
     /// The file, or its copy in the cache.
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 }
 
 impl Written {

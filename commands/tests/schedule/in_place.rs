@@ -299,3 +299,28 @@ fn a_later_run_deletes_inputs_whose_grace_period_is_over() {
     assert_eq!(run("4h"), with_outputs, "three hours are not four");
     assert!(run("1h") < 6);
 }
+
+/// A block of the bucket would be hidden by what the output inherits from an input.
+#[test]
+fn an_output_of_named_blocks_hides_nothing_in_a_bucket() {
+    let bucket = Bucket::new(3, 37);
+    let (whole, other) = ("0000.cx", "0001.cx");
+    let folder = bucket.folder.path();
+    let part = folder.join("part.cx");
+    for key in [whole, other] {
+        fs::write(folder.join(key), bucket.scene.location.read(key).unwrap()).unwrap();
+    }
+    let compact = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+        command.envs(Server::settings(bucket.proxy.endpoint())).env("CHRONOXIDE_CACHE", folder.join("cache"));
+        command.current_dir(folder).stdin(Stdio::null()).args(arguments).arg("--delete-inputs").output().unwrap()
+    };
+    // The part claims the block, which it replaces here, and which is live in the bucket.
+    let made = compact(&[whole, "-o", "part.cx", "--drop", r#"{__name__=~".*[a-m].*"}"#]);
+    assert!(made.status.success(), "{}", text(&made));
+    let output = compact(&[part.to_str().unwrap(), other, "-o", &bucket.url]);
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output));
+    assert!(text(&output).contains("would be hidden"), "{}", text(&output));
+    assert!(part.exists() && folder.join(other).exists(), "inputs are kept");
+    bucket.scene.assert_seen("after the merge was refused");
+}

@@ -76,12 +76,6 @@ impl<'a> Claims<'a> {
         Self { place, external_labels, is_shared, known: RefCell::new(Known::new(listing)) }
     }
 
-    /// Expects no blocks beside the outputs: those of a location that is not listed.
-    #[must_use]
-    pub fn none(place: &'a Workplace<'a>) -> Self {
-        Self { place, external_labels: &[], is_shared: false, known: RefCell::default() }
-    }
-
     /// Verifies an output, under its temporary name or its own.
     ///
     /// # Errors
@@ -107,29 +101,38 @@ impl<'a> Claims<'a> {
         Ok(output)
     }
 
-    /// Lists a location again that has no lock, before the first output of a merge: its inputs must still be live, or
-    /// hidden by this merge.
+    /// Lists a location again that has no lock, before the first output of a merge: inputs that were live must still be
+    /// live, or hidden by this merge.
     fn look_again(&self, output: &Lineage) -> Result<(), Refused> {
         let job = output.job.map(|job| job.id);
         if job.is_none() || self.known.borrow().looked_at == job {
             return Ok(());
         }
         let mut known = self.known.borrow_mut();
-        let listing = known.listing.again(self.place.location)?;
-        *known = Known { published: std::mem::take(&mut known.published), looked_at: job, ..Known::new(listing) };
-        if known.blocks.iter().any(|block| block.facts.id == output.id) {
+        let location = self.place.location;
+        // A manifest may lie about claims.
+        let listing = match known.listing.from_manifest {
+            0 => known.listing.again(location)?,
+            _ => Listing::read_blocks(location)?,
+        };
+        let (published, before) = (std::mem::take(&mut known.published), std::mem::take(&mut known.listing));
+        *known = Known { published, looked_at: job, ..Known::new(listing) };
+        let of_job = known.outputs.keys().filter(|(id, _)| Some(*id) == job).count();
+        if output.job.is_some_and(|job| job.output_count as usize == of_job) {
+            // This merge was published before, and its inputs may be gone.
             return Ok(());
         }
         let hidden = known.listing.hidden.iter().map(|hidden| (hidden.block.facts.id, hidden.reason));
         let hidden: BTreeMap<BlockId, Reason> = hidden.collect();
-        for parent in &output.parents {
+        for block in before.live.iter().filter(|block| output.parents.contains(&block.facts.id)) {
+            let parent = &block.facts.id;
             let reason = match hidden.get(parent) {
                 _ if known.live.contains(parent) => continue,
                 Some(Reason::Merged { job: by }) if Some(*by) == job => continue,
                 Some(reason) => format!("it is hidden since the location was listed: {reason}"),
                 None => "it is gone since the location was listed".to_owned(),
             };
-            return Err(Refused::Stale { object: parent.to_string(), reason });
+            return Err(Refused::Stale { object: location.name(&block.object.key), reason });
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_locations::{Listed, Listing, Location, LocationError};
+use chronoxide_locations::{Listed, Listing, Location, LocationError, SparseBlock};
 use chronoxide_reader::lineage::{DeletionOrder, Lineage, Reason, Standing, deletion_order, judge};
-use chronoxide_reader::{Block, BlockId, is_block_name};
+use chronoxide_reader::{Block, BlockId};
 
 use super::examination::{Examined, Kept, examine};
 use super::outputs::Check;
@@ -45,6 +45,8 @@ pub struct Deleted {
     pub kept: Vec<Kept>,
     /// Blocks of the location that could not be opened. They may be inputs of earlier runs.
     pub unreadable: Vec<(String, LocationError)>,
+    /// Number of blocks that are not due yet.
+    pub waiting: usize,
 }
 
 impl Workplace<'_> {
@@ -68,6 +70,13 @@ impl Workplace<'_> {
         outputs().for_each(|output| _ = doomed.remove(&output.id));
         let listing = Listing::read_expecting(location, outputs().map(|output| output.key.as_str()))?;
         let blocks = listing.all();
+        for (number, merge) in merges.iter().enumerate() {
+            let is_there = |output: &&PublishedOutput| blocks.iter().any(|block| block.facts.id == output.id);
+            if let Some(lost) = merge.outputs.iter().find(|output| !is_there(output)) {
+                doomed.retain(|_, of| *of != number);
+                failed.push((number, LocationError::Missing { object: location.name(&lost.key) }.into()));
+            }
+        }
         let lineages: Vec<Lineage> = blocks.iter().map(|block| block.facts.lineage()).collect();
         let lineages: Vec<&Lineage> = lineages.iter().collect();
         let order = loop {
@@ -85,16 +94,15 @@ impl Workplace<'_> {
             }
             doomed.retain(|_, number| !kept.contains_key(number));
         };
-        let of_merge = |key: &str| {
-            let block = order.iter().map(|place| blocks[*place]).find(|block| block.object.key == key)?;
-            doomed.get(&block.facts.id).copied()
-        };
+        let of_merge = order.iter().map(|place| blocks[*place]);
+        let of_merge: BTreeMap<&str, Option<&usize>> =
+            of_merge.map(|block| (block.object.key.as_str(), doomed.get(&block.facts.id))).collect();
         let keys: Vec<String> = order.iter().map(|place| blocks[*place].object.key.clone()).collect();
         let present: BTreeSet<BlockId> = blocks.iter().map(|block| block.facts.id).collect();
         let absent = doomed.keys().copied().filter(|id| !present.contains(id)).collect();
         let mut deleted = vec![Vec::new(); merges.len()];
         location.delete(&keys, &mut |key| {
-            if let Some(number) = of_merge(key) {
+            if let Some(&&number) = of_merge.get(key).and_then(Option::as_ref) {
                 deleted[number].push(key.to_owned());
             }
         })?;
@@ -131,8 +139,10 @@ impl Workplace<'_> {
         let recent = listing.all().into_iter().filter(|block| block.object.modified > published_by);
         let recent: BTreeSet<[u8; 16]> = recent.filter_map(|block| Some(block.facts.job?.id)).collect();
         let is_due = |_: &str, reason| matches!(reason, Reason::Merged { job } if !recent.contains(&job));
+        let is_waiting = |reason| matches!(reason, Reason::Merged { job } if recent.contains(&job));
+        let waiting = listing.hidden.iter().filter(|hidden| is_waiting(hidden.reason)).count();
         let deleted = self.delete_hidden(&listing, external_labels, &is_due, BTreeSet::new())?;
-        Ok(Deleted { unreadable: std::mem::take(&mut listing.unreadable), ..deleted })
+        Ok(Deleted { unreadable: std::mem::take(&mut listing.unreadable), waiting, ..deleted })
     }
 
     /// Deletes the hidden blocks of a listing that are due, after it was proved that live blocks hold their series.
@@ -190,7 +200,7 @@ impl Workplace<'_> {
         if !order.is_empty() {
             location.delete(&order, &mut |key| keys.push(key.to_owned()))?;
         }
-        Ok(Deleted { keys, kept, unreadable: Vec::new() })
+        Ok(Deleted { keys, kept, ..Deleted::default() })
     }
 }
 
@@ -203,14 +213,16 @@ pub fn order_of_deletion(
     location: &Location,
     doomed: &BTreeMap<String, BlockId>,
 ) -> Result<Vec<String>, CompactionError> {
-    let listing = Listing::read_blocks(location)?;
-    let all = listing.all();
-    for (key, id) in doomed.iter().filter(|(key, _)| is_block_name(key)) {
-        let is_it = |block: &&Listed| block.object.key == *key && block.facts.id == *id;
-        if !all.iter().copied().any(|block| is_it(&block)) && location.find(key)?.is_some() {
+    // Names that no listing has, such as those that begin with a dot, are looked at as well.
+    for (key, id) in doomed {
+        if let Some(object) = location.find(key)?
+            && SparseBlock::open(location, &object)?.facts()?.id != *id
+        {
             return Err(CompactionError::Replaced { object: location.name(key) });
         }
     }
+    let listing = Listing::read_blocks(location)?;
+    let all = listing.all();
     let live = |keep: &dyn Fn(&Listed) -> bool| -> BTreeSet<BlockId> {
         let kept = all.iter().filter(|block| keep(block));
         let lineages: Vec<Lineage> = kept.map(|block| block.facts.lineage()).collect();

@@ -45,6 +45,12 @@ pub enum CompactionError {
     /// A remap could not be published. The outputs are published.
     #[error(transparent)]
     Remap(#[from] PublishError<RemapRefused>),
+    /// An output was not uploaded.
+    #[error("{object}: not published")]
+    Refused { object: String, source: Refused },
+    /// Another process changed the inputs since they were listed.
+    #[error("{object}: {reason}; run the command again")]
+    Stale { object: String, reason: String },
     /// A file has the name of an output but different content. It is not changed.
     #[error("{object}: has the name of an output but different content; move it away")]
     Occupied { object: String, source: Refused },
@@ -64,7 +70,9 @@ pub enum CompactionError {
     /// Without this input, different blocks of the location would be live. No input was deleted.
     ///
     /// This run did not merge it, or it holds a part of another merge's input that still exists.
-    #[error("{object}: cannot be deleted: other blocks would become live again; no input was deleted")]
+    #[error(
+        "{object}: cannot be deleted: other blocks would become live again; no input was deleted (if a run was stopped, run it again with its options)"
+    )]
     StillNeeded { object: String, id: BlockId },
     /// An input was replaced since it was merged. No input was deleted.
     #[error("{object}: replaced since it was merged; no input was deleted")]

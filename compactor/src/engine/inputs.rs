@@ -48,12 +48,6 @@ impl Inputs {
         self.blocks.is_empty()
     }
 
-    /// Returns the names of the blocks: paths or URLs.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// Returns the bytes of all blocks.
     #[must_use]
     pub fn byte_len(&self) -> u64 {

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use chronoxide_locations::{Created, LocationError, Wanted, header_checksum};
-use chronoxide_publish::{Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
+use chronoxide_publish::{Candidate, Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, Job};
 
@@ -178,7 +178,7 @@ impl<'a> Publisher<'a> {
         let (job, output) = if self.place.location.system().is_some() {
             output(self.publish_file(&named, write, &check)?)?
         } else {
-            let scratch = self.write_scratch(write, &check)?;
+            let scratch = self.write_scratch(&named, write, &check)?;
             let (job, mut output) = output(false)?;
             output.found = self.upload(&scratch, &output)?;
             (job, output)
@@ -247,12 +247,19 @@ impl<'a> Publisher<'a> {
     /// Writes a file of this machine for an upload, and verifies it.
     fn write_scratch(
         &self,
+        key: &dyn Fn() -> String,
         write: impl FnOnce(&mut dyn Output) -> io::Result<BlockId>,
         check: &dyn Fn(&Path, u64) -> Result<(), Refused>,
     ) -> Result<PathBuf, CompactionError> {
         let scratch = self.place.cache.scratch("output")?;
         let write = |out: &mut dyn Output| write(out).map(|_| ());
-        publish(&Disk, &scratch, Existing::Replace, write, |file| check(file.path(), file.byte_len()))?;
+        let check = |file: &Candidate<'_>| check(file.path(), file.byte_len());
+        publish(&Disk, &scratch, Existing::Replace, write, check).map_err(|error| match error {
+            PublishError::Unverified { source, .. } => {
+                CompactionError::Refused { object: self.place.location.name(&key()), source }
+            }
+            error => error.into(),
+        })?;
         Ok(scratch)
     }
 
