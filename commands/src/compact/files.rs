@@ -174,6 +174,9 @@ struct Source {
     file: Option<PathBuf>,
 }
 
+/// A location, and the keys and ids of blocks that are to be deleted from it.
+type Doomed = (Location, BTreeMap<String, BlockId>);
+
 /// Finds the inputs that are to be deleted, before anything is done.
 fn sources(inputs: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     let source = |input: &PathBuf| {
@@ -209,7 +212,7 @@ fn delete(
     let names: BTreeSet<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
     let files: BTreeSet<PathBuf> =
         outputs.iter().filter_map(|output| output.file.as_ref()?.canonicalize().ok()).collect();
-    let mut doomed: BTreeMap<(String, Option<PathBuf>), (Location, BTreeMap<String, BlockId>)> = BTreeMap::new();
+    let mut doomed: BTreeMap<(String, Option<PathBuf>), Doomed> = BTreeMap::new();
     for (Source { location, key, file }, id) in inputs {
         let is_output = match &file {
             Some(file) => files.contains(file),
@@ -217,8 +220,7 @@ fn delete(
         };
         if !is_output {
             let place = (location.text().to_owned(), location.path(""));
-            let (_, keys) = doomed.entry(place).or_insert((location, BTreeMap::new()));
-            keys.insert(key, id);
+            doomed.entry(place).or_insert((location, BTreeMap::new())).1.insert(key, id);
         }
     }
     let locked = locked.and_then(|lock| lock.folder().canonicalize().ok());
