@@ -12,6 +12,10 @@ root=$(cd "$here/../.." && pwd)
 command -v go >/dev/null || { echo "$0: Go is required: https://go.dev/dl/" >&2; exit 1; }
 
 target=${CARGO_TARGET_DIR:-$root/target}
+case $target in
+/*) ;;
+*) target=$root/$target ;;
+esac
 if [ -z "${CHRONOXIDE_COMMANDS:-}" ]; then
     (cd "$root" && cargo build --locked -p chronoxide-commands)
     CHRONOXIDE_COMMANDS=$target/debug
@@ -24,10 +28,13 @@ export CHRONOXIDE_COMMANDS CHRONOXIDE_LIBRARIES
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
-sh "$root/engines/c/install.sh" "$temporary/prefix" >/dev/null
-export PKG_CONFIG_PATH="$temporary/prefix/lib/pkgconfig" LD_LIBRARY_PATH="$temporary/prefix/lib"
-# Go's cache does not see that an installed header changed; it does see other flags.
-CGO_CFLAGS="-O2 -g -DCHRONOXIDE_HEADER=$(cksum <"$root/engines/c/include/chronoxide.h" | cut -d ' ' -f 1)"
+# Go's cache keeps the folder of the library, so that it must be there for the next run, too. The cache does not see
+# that the folder or an installed header changed; it does see other flags.
+prefix=$target/prometheus-prefix
+sh "$root/engines/c/install.sh" "$prefix" >/dev/null
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
+installed=$({ echo "$prefix" && cat "$root/engines/c/include/chronoxide.h"; } | cksum | cut -d ' ' -f 1)
+CGO_CFLAGS="-O2 -g -DCHRONOXIDE_INSTALLED=$installed"
 export CGO_CFLAGS
 cd "$here"
 # Without the clients of clouds, which find targets there.
