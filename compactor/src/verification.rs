@@ -5,7 +5,7 @@ use std::path::Path;
 use chronoxide_format::Result;
 use chronoxide_format::verify::{ContentFingerprint, Join};
 use chronoxide_format::view::BlockView;
-use chronoxide_reader::lineage::Lineage;
+use chronoxide_locations::Facts;
 use chronoxide_reader::{Block, Checks, OpenError};
 
 use crate::engine::Refused;
@@ -35,25 +35,26 @@ impl Join for AllThreads {
     }
 }
 
-/// Opens a written block, verifies it on all threads, and returns its origin. Archives need not be decoded by `open`.
+/// Opens a written block, verifies it on all threads, and returns what it states. Archives need not be decoded by
+/// `open`.
 ///
 /// # Errors
 /// The file cannot be read, or breaks a rule.
 pub fn verify_file(
     path: &Path,
     open: &dyn Fn(&Path) -> std::result::Result<Block, OpenError>,
-) -> std::result::Result<Lineage, Refused> {
+) -> std::result::Result<Facts, Refused> {
     let damaged = |source| OpenError::Block { path: path.to_owned(), source };
     let block = open(path)?;
     block.unpack().map_err(damaged)?;
     verify(&block.view()).map_err(damaged)?;
-    Ok(Lineage::from_view(&block.view()).map_err(damaged)?)
+    Ok(Facts::from_view(&block.view()).map_err(damaged)?)
 }
 
 /// Reads a block into memory and verifies it as [`verify_file`].
 ///
 /// # Errors
 /// As [`verify_file`].
-pub fn verify_block(path: &Path) -> std::result::Result<Lineage, Refused> {
+pub fn verify_block(path: &Path) -> std::result::Result<Facts, Refused> {
     verify_file(path, &|path| Block::read(path, Checks::Never))
 }

@@ -74,12 +74,13 @@ impl Listing {
         Self::read_with(location, &Manifest::default(), &mut |_, _| {})
     }
 
-    /// Lists a location again: reads only blocks that this listing does not have.
+    /// Lists a location again by its blocks alone: reads those that this listing has not read.
     ///
     /// # Errors
     /// As [`Listing::read`].
     pub fn again(&self, location: &Location) -> Result<Self, LocationError> {
-        Self::read_with(location, &Manifest::from_listing(self), &mut |_, _| {})
+        let known = if self.from_manifest == 0 { Manifest::from_listing(self) } else { Manifest::default() };
+        Self::read_with(location, &known, &mut |_, _| {}).map(|listing| Self { from_manifest: 0, ..listing })
     }
 
     /// Lists a location with a manifest that was read before. Calls `progress` with the number of blocks read so far,
@@ -183,21 +184,28 @@ impl Listing {
         Ok(())
     }
 
-    /// Reads blocks of the listing that may be known from the manifest alone, and returns the keys of those that state
-    /// something else: a ranged read per block.
+    /// Reads the live blocks with these ids again, if the listing may know them from a manifest alone: a ranged read
+    /// per block. If one states something else, lists the location by its blocks. Returns the keys of these blocks.
+    ///
+    /// Without this, merges would refuse the blocks, and each further listing would repeat what the manifest says.
     ///
     /// # Errors
-    /// A block cannot be read now.
-    pub fn contradicted(&self, location: &Location, blocks: &[&Listed]) -> Result<Vec<String>, LocationError> {
+    /// As [`Listing::read`].
+    pub fn correct(&mut self, location: &Location, ids: &BTreeSet<BlockId>) -> Result<Vec<String>, LocationError> {
         if self.from_manifest == 0 {
             return Ok(Vec::new());
         }
+        let blocks: Vec<&Listed> = self.live.iter().filter(|block| ids.contains(&block.facts.id)).collect();
         let objects: Vec<Object> = blocks.iter().map(|block| block.object.clone()).collect();
         let mut stated = BTreeMap::new();
         read_facts(location, &objects, &Manifest::default(), &mut stated, &mut |_, _| {})?;
         let is_wrong =
             |block: &&&Listed| !matches!(stated.get(&block.object), Some(Ok(facts)) if *facts == block.facts);
-        Ok(blocks.iter().filter(is_wrong).map(|block| block.object.key.clone()).collect())
+        let contradicted: Vec<String> = blocks.iter().filter(is_wrong).map(|block| block.object.key.clone()).collect();
+        if !contradicted.is_empty() {
+            *self = Self::read_blocks(location)?;
+        }
+        Ok(contradicted)
     }
 
     /// Returns the readable block under a key.

@@ -8,7 +8,8 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use chronoxide_publish::{
-    Candidate, Existing, FileSystem, PublishError, is_temporary_name, make_folder, names_in, publish, remove_files,
+    Candidate, Existing, FileSystem, PublishError, is_temporary_name, make_durable, make_folder, names_in, publish,
+    remove_files,
 };
 use chronoxide_reader::is_block_name;
 
@@ -147,22 +148,12 @@ impl Local {
             Err(PublishError::Exists { .. }) => {
                 let mut file = File::open(&path).map_err(|source| LocationError::io(self.name(key), "read", source))?;
                 match is_equal(&mut file, &mut open().map_err(failed)?).map_err(failed)? {
-                    true => self.sync(&path).map_err(failed).map(|()| Created::Found),
+                    true => make_durable(&*self.system, &path).map_err(failed).map(|()| Created::Found),
                     false => Err(LocationError::Occupied { object: self.name(key) }),
                 }
             }
             Err(error) => Err(failed(io::Error::other(error))),
         }
-    }
-
-    /// Makes an existing file durable: its writer may have died before that.
-    fn sync(&self, path: &Path) -> io::Result<()> {
-        let file = self.system.open(path)?;
-        // Other systems sync only files that are open for writing.
-        if cfg!(unix) {
-            self.system.sync_file(&file)?;
-        }
-        path.parent().map_or(Ok(()), |folder| self.system.sync_folder(folder))
     }
 }
 

@@ -76,7 +76,7 @@ pub use file_system::{Disk, FileSystem};
 pub use folder::{MakeFolderError, make_folder};
 pub use listing::names_in;
 pub use lock::{FolderLock, LockError};
-pub use publication::{Candidate, Output, Published, publish, publish_in};
+pub use publication::{Candidate, Output, Published, make_durable, publish, publish_in};
 pub use recovery::{Recovered, recover};
 pub use removal::{RemoveError, Removed, remove_files};
 pub use spool::{Contents, ContentsReader, Spool, SpoolError, SpoolStep};

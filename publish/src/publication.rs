@@ -110,6 +110,20 @@ pub fn publish_in<E>(
     draft.finish(&target, Existing::Refuse, written, verify)
 }
 
+/// Makes an existing file and its name durable: the process that published it may have died before that.
+///
+/// # Errors
+/// The file cannot be opened, or it or its folder cannot be synced.
+pub fn make_durable(system: &dyn FileSystem, path: &Path) -> io::Result<()> {
+    let file = system.open(path)?;
+    // Other systems sync only files that are open for writing.
+    if cfg!(unix) {
+        system.sync_file(&file)?;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    system.sync_folder(folder.unwrap_or(Path::new(".")))
+}
+
 /// A file under its temporary name.
 struct Draft<'a> {
     system: &'a dyn FileSystem,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use chronoxide_compactor::engine::{Check, Claims, Deleted, Inputs, Merged, PublishedOutput, Publisher, Workplace};
 use chronoxide_compactor::strategy::{Description, Group, Strategy, choose, describe};
@@ -16,6 +15,7 @@ use chronoxide_text::human;
 use crate::compact::arguments::{Annotations, Arguments};
 use crate::compact::failure::{Error, usage};
 use crate::compact::kept::tell_kept;
+use crate::compact::now;
 use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
 use crate::compact::schedules::warn_of_manifest;
@@ -62,10 +62,11 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         show_strategy(&choose(&blocks, &strategy_options), arguments.json)?;
         return Ok(run.exit);
     }
-    if run.correct_manifest(&mut listing, &choose(&blocks, &strategy_options))? {
+    if listing.from_manifest > 0 && run.correct_manifest(&mut listing, &choose(&blocks, &strategy_options))? {
         blocks = described(&listing);
     }
     let strategy = choose(&blocks, &strategy_options);
+    run.delete_leftovers(&listing)?;
     let live: Vec<Listed> = listing.live.clone();
     let claims = Claims::new(place, listing, &options.external_labels);
     run.compact(&strategy, &live, &|path| claims.verify(path))?;
@@ -90,12 +91,6 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     Err(usage(refused))
-}
-
-/// Returns the time in seconds since 1970.
-fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    i64::try_from(now).unwrap_or(i64::MAX)
 }
 
 /// Prints which blocks are to be merged, and why.
@@ -201,31 +196,36 @@ impl Run<'_> {
         let location = self.place.location;
         let ids: BTreeSet<BlockId> =
             strategy.groups.iter().flat_map(|group| &group.blocks).map(|block| block.id).collect();
-        let chosen: Vec<&Listed> = listing.live.iter().filter(|block| ids.contains(&block.facts.id)).collect();
-        let contradicted = listing.contradicted(location, &chosen)?;
+        let contradicted = listing.correct(location, &ids)?;
         if contradicted.is_empty() {
             return Ok(false);
         }
-        *listing = Listing::read_blocks(location)?;
         Manifest::from_listing(listing).write(location)?;
         warn_of_manifest(location, &contradicted, "the manifest was written anew");
         Ok(true)
     }
 
-    /// Deletes what an earlier run merged, if asked; then merges the groups.
+    /// Deletes what an earlier run merged, if asked.
+    fn delete_leftovers(&mut self, listing: &Listing) -> Result<(), Failure> {
+        let arguments = self.arguments;
+        // Inputs of a killed run may have no remaps yet, so they are kept if remaps are requested.
+        if !arguments.delete_inputs || arguments.remaps.is_some() {
+            return Ok(());
+        }
+        let by_grace = || now().saturating_sub_unsigned(arguments.grace.as_secs());
+        let published_by = if arguments.grace.is_zero() { i64::MAX } else { by_grace() };
+        let leftovers = self.place.delete_merged(listing, &self.options.external_labels, published_by);
+        let leftovers = leftovers.map_err(Error::from)?;
+        if self.bar.is_interrupted() {
+            return Err(Error::from(CompactionError::from(CompactError::Cancelled)).into());
+        }
+        self.tell_leftovers(&leftovers);
+        Ok(())
+    }
+
+    /// Merges the groups, and deletes their inputs, if asked.
     fn compact(&mut self, strategy: &Strategy<'_>, live: &[Listed], verify: &Check<'_>) -> Result<(), Failure> {
         let Self { arguments, bar, .. } = *self;
-        // Inputs of a killed run may have no remaps yet, so they are kept if remaps are requested.
-        if arguments.delete_inputs && arguments.remaps.is_none() {
-            let by_grace = || now().saturating_sub_unsigned(arguments.grace.as_secs());
-            let published_by = if arguments.grace.is_zero() { i64::MAX } else { by_grace() };
-            let leftovers = self.place.delete_merged(&self.options.external_labels, published_by);
-            let leftovers = leftovers.map_err(Error::from)?;
-            if bar.is_interrupted() {
-                return Err(Error::from(CompactionError::from(CompactError::Cancelled)).into());
-            }
-            self.tell_leftovers(&leftovers);
-        }
         // Inputs go in batches: each deletion lists the location, and should not follow each merge, nor should all
         // inputs wait for the end and double the location.
         let batch_len = strategy.groups.iter().map(Group::bytes).sum::<u64>() / BATCHES;

@@ -27,7 +27,7 @@ mod strategy_text;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arguments::Arguments;
 use failure::Error;
@@ -45,6 +45,12 @@ const INTERRUPTED: &str =
 
 /// Time that work on a location has to end after an interruption: it may wait for a store.
 const END_AFTER: Duration = Duration::from_secs(5);
+
+/// Returns the time in seconds since 1970.
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    i64::try_from(now).unwrap_or(i64::MAX)
+}
 
 /// Ends work on a location soon after an interruption.
 fn end_soon_after(interruption: &Interruption) {

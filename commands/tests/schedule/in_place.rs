@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use chronoxide_compactor::schedule::Sizing;
 use chronoxide_locations::Location;
-use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, at_once, every, random};
+use chronoxide_object_server::{BUCKET, FAULTS, Fault, Proxy, Server, at_once, every, random};
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::sweep;
 use serde_json::Value;
@@ -96,17 +96,7 @@ fn a_death_at_any_request_loses_nothing() {
 
 #[test]
 fn faults_are_survived() {
-    let faults = [
-        Fault::Status(500),
-        Fault::SlowDown,
-        Fault::Refuse,
-        Fault::LoseAnswer,
-        Fault::CutBody(100),
-        Fault::TruncateBody(100),
-        Fault::StaleList,
-        Fault::FlipByte(700),
-    ];
-    at_once(sweep::by_turns(faults.into_iter().enumerate(), 0, 2), |(number, fault)| {
+    at_once(sweep::by_turns(FAULTS.into_iter().enumerate(), 0, 2), |(number, fault)| {
         let what = format!("{fault:?} at every third request");
         let bucket = Bucket::new(6, number as u64);
         bucket.proxy.inject(every(3, fault));

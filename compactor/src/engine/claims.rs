@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use chronoxide_locations::{Facts, Listed, Listing, Object};
 use chronoxide_reader::lineage::{HiddenBlocks, Lineage, Reason, newly_hidden};
-use chronoxide_reader::{Block, BlockId, OpenError};
+use chronoxide_reader::{Block, BlockId};
 
 use super::place::key_of;
 use super::{CompactionError, Refused, Unproven, Workplace};
@@ -81,8 +82,9 @@ impl<'a> Claims<'a> {
     /// # Errors
     /// It is not sound, or it would hide a block that readers see, or be hidden, without a proof that live blocks hold
     /// the series.
-    pub fn verify(&self, path: &Path) -> Result<Lineage, Refused> {
-        let output = self.place.verify(path)?;
+    pub fn verify(&self, path: &Path) -> Result<Facts, Refused> {
+        let facts = self.place.verify(path)?;
+        let output = facts.lineage();
         if self.is_shared {
             self.look_again(&output)?;
         }
@@ -96,9 +98,12 @@ impl<'a> Claims<'a> {
             self.check(&known, path, &output)?;
         }
         if let Entry::Vacant(place) = known.published.entry(output.id) {
-            place.insert(self.listed(path, &output)?);
+            // A single file has another name, which nothing else reads.
+            let (key, byte_len) = (key_of(output.id), fs::metadata(path).map_or(0, |metadata| metadata.len()));
+            let object = Object { key, byte_len, version: String::new(), modified: 0 };
+            place.insert(Listed { object, facts: facts.clone() });
         }
-        Ok(output)
+        Ok(facts)
     }
 
     /// Lists a location again that has no lock, before the first output of a merge: inputs that were live must still be
@@ -110,11 +115,7 @@ impl<'a> Claims<'a> {
         }
         let mut known = self.known.borrow_mut();
         let location = self.place.location;
-        // A manifest may lie about claims.
-        let listing = match known.listing.from_manifest {
-            0 => known.listing.again(location)?,
-            _ => Listing::read_blocks(location)?,
-        };
+        let listing = known.listing.again(location)?;
         let (published, before) = (std::mem::take(&mut known.published), std::mem::take(&mut known.listing));
         *known = Known { published, looked_at: job, ..Known::new(listing) };
         let of_job = known.outputs.keys().filter(|(id, _)| Some(*id) == job).count();
@@ -135,16 +136,6 @@ impl<'a> Claims<'a> {
             return Err(Refused::Stale { object: location.name(&block.object.key), reason });
         }
         Ok(())
-    }
-
-    /// Describes an output as the block that it is about to become. A single file has another name, which nothing else
-    /// reads.
-    fn listed(&self, path: &Path, output: &Lineage) -> Result<Listed, Refused> {
-        let block = (self.place.map)(path)?;
-        let damaged = |source| OpenError::Block { path: path.to_owned(), source };
-        let facts = Facts::from_view(&block.view()).map_err(damaged)?;
-        let (key, byte_len) = (key_of(output.id), block.bytes().len() as u64);
-        Ok(Listed { object: Object { key, byte_len, version: String::new(), modified: 0 }, facts })
     }
 
     /// Proves that each block that the output hides, but for its parents, is held by live blocks.

@@ -126,16 +126,18 @@ impl Workplace<'_> {
     /// series: inputs of an earlier run, as after a kill. Without proof, all inputs of a merge are kept. A merge that
     /// dropped series cannot be proved: run it again to delete its inputs.
     ///
-    /// Only inputs are due whose merge was published at this time or earlier, in seconds since 1970.
+    /// Only inputs are due whose merge was published at this time or earlier, in seconds since 1970. Blocks that
+    /// `known` has read are not read again.
     ///
     /// # Errors
     /// The location cannot be listed, a proof was cancelled, or a block cannot be deleted.
     pub fn delete_merged(
         &self,
+        known: &Listing,
         external_labels: &[(String, String)],
         published_by: i64,
     ) -> Result<Deleted, CompactionError> {
-        let mut listing = Listing::read_blocks(self.location)?;
+        let mut listing = known.again(self.location)?;
         let recent = listing.all().into_iter().filter(|block| block.object.modified > published_by);
         let recent: BTreeSet<[u8; 16]> = recent.filter_map(|block| Some(block.facts.job?.id)).collect();
         let is_due = |_: &str, reason| matches!(reason, Reason::Merged { job } if !recent.contains(&job));

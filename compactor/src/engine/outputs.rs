@@ -2,21 +2,19 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use chronoxide_locations::{Created, LocationError, Wanted, header_checksum};
-use chronoxide_publish::{Candidate, Disk, Existing, Output, PublishError, make_folder, publish, publish_in};
-use chronoxide_reader::lineage::Lineage;
-use chronoxide_reader::{BlockId, Job};
+use chronoxide_locations::{Created, Facts, JobFacts, LocationError, Wanted};
+use chronoxide_publish::{
+    Candidate, Disk, Existing, Output, PublishError, make_durable, make_folder, publish, publish_in,
+};
+use chronoxide_reader::BlockId;
 
 use super::place::key_of;
 use super::{CompactionError, Refused, Workplace};
 use crate::{CompactError, Draft};
-
-/// Length of the header of a block.
-const HEADER_LEN: usize = 64;
 
 /// Writes a block and returns its id. It may seek back to fill in the header.
 pub type WriteBlock<'a> = Box<dyn FnOnce(&mut dyn Output) -> io::Result<BlockId> + 'a>;
@@ -66,8 +64,8 @@ impl PublishedOutput {
     }
 }
 
-/// Verifies a written block, under its temporary name or its own, and returns its origin.
-pub type Check<'a> = dyn Fn(&Path) -> Result<Lineage, Refused> + 'a;
+/// Verifies a written block, under its temporary name or its own, and returns what it states.
+pub type Check<'a> = dyn Fn(&Path) -> Result<Facts, Refused> + 'a;
 
 /// Publishes the outputs of a merge in a location, one by one. All must belong to one job.
 ///
@@ -116,7 +114,7 @@ pub struct Publisher<'a> {
     keys: Option<&'a [String]>,
     /// Number of the only output that this process writes, if other processes write the others.
     only: Option<u32>,
-    job: Option<Job>,
+    job: Option<JobFacts>,
     published: Vec<PublishedOutput>,
 }
 
@@ -161,8 +159,8 @@ impl<'a> Publisher<'a> {
         let (id, checked) = (Cell::new(BlockId::default()), Cell::new(None));
         let write = |out: &mut dyn Output| write(out).inspect(|written| id.set(*written));
         let check = |path: &Path, found: u64| -> Result<(), Refused> {
-            let job = self.check((id.get(), expected), path, found)?;
-            checked.set(Some((job, found, checksum(path)?)));
+            let (job, header_checksum) = self.check((id.get(), expected), path, found)?;
+            checked.set(Some((job, found, header_checksum)));
             Ok(())
         };
         // The id, and with it the name, is known when the block is written.
@@ -225,23 +223,12 @@ impl<'a> Publisher<'a> {
                 // If the length is unknown, the verifier reports the reason.
                 let found = fs::metadata(&path).map_or(0, |metadata| metadata.len());
                 check(&path, found).map_err(occupied)?;
-                self.make_durable(&path, &folder).map_err(|source| CompactionError::Sync { path, source })?;
+                // The run that published it may have been killed before that, or the file was copied here.
+                make_durable(system, &path).map_err(|source| CompactionError::Sync { path, source })?;
                 Ok(true)
             }
             Err(error) => Err(CompactionError::Publish(error)),
         }
-    }
-
-    /// Syncs an existing output. The run that published it may have been killed before that, or the file was copied
-    /// here.
-    fn make_durable(&self, path: &Path, folder: &Path) -> io::Result<()> {
-        let system = self.place.system();
-        let file = system.open(path)?;
-        // Other systems sync only files that are open for writing.
-        if cfg!(unix) {
-            system.sync_file(&file)?;
-        }
-        system.sync_folder(folder)
     }
 
     /// Writes a file of this machine for an upload, and verifies it.
@@ -275,20 +262,27 @@ impl<'a> Publisher<'a> {
         Ok(created == Created::Found)
     }
 
-    fn check(&self, (expected, byte_len): (BlockId, Option<u64>), path: &Path, found: u64) -> Result<Job, Refused> {
-        let lineage = (self.verify)(path)?;
-        if lineage.id != expected {
-            return Err(Refused::OtherBlock { expected, found: lineage.id });
+    /// Returns the job of an output, and the checksum of its header.
+    fn check(
+        &self,
+        (expected, byte_len): (BlockId, Option<u64>),
+        path: &Path,
+        found: u64,
+    ) -> Result<(JobFacts, u32), Refused> {
+        let facts = (self.verify)(path)?;
+        if facts.id != expected {
+            return Err(Refused::OtherBlock { expected, found: facts.id });
         }
         if let Some(expected) = byte_len.filter(|expected| *expected != found) {
             return Err(Refused::OtherLength { expected, found });
         }
-        self.job_of(&lineage).ok_or(Refused::OtherJob { output: self.published.len() })
+        let job = self.job_of(&facts).ok_or(Refused::OtherJob { output: self.published.len() })?;
+        Ok((job, facts.header_checksum))
     }
 
     /// Returns the job of an output, if it is the next output of the job.
-    fn job_of(&self, lineage: &Lineage) -> Option<Job> {
-        let job = lineage.job?;
+    fn job_of(&self, facts: &Facts) -> Option<JobFacts> {
+        let job = facts.job?;
         let due = self.published.len() as u64 + u64::from(self.only.unwrap_or(0));
         let next = u64::from(job.output) == due && job.output < job.output_count;
         let others = self.job.is_none_or(|other| (other.id, other.output_count) == (job.id, job.output_count));
@@ -306,12 +300,4 @@ impl<'a> Publisher<'a> {
         }
         Ok(self.published)
     }
-}
-
-/// Returns the checksum of the header of a file.
-fn checksum(path: &Path) -> Result<u32, Refused> {
-    let failed = |source| chronoxide_reader::OpenError::Io { path: path.to_owned(), source };
-    let mut header = [0; HEADER_LEN];
-    File::open(path).and_then(|mut file| file.read_exact(&mut header)).map_err(failed)?;
-    Ok(header_checksum(&header))
 }

@@ -4,9 +4,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use chronoxide_locations::{Cache, Listing, Location, LocationError, Wanted};
+use chronoxide_locations::{Cache, Facts, Listing, Location, LocationError, Wanted};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, recover};
-use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, BlockId, OpenError};
 
 use super::{CompactionError, Proof, Refused};
@@ -89,11 +88,11 @@ impl<'a> Workplace<'a> {
         }
     }
 
-    /// Verifies a written block, and returns its origin.
+    /// Verifies a written block, and returns what it states.
     ///
     /// # Errors
     /// The file cannot be read, or breaks a rule.
-    pub fn verify(&self, path: &Path) -> Result<Lineage, Refused> {
+    pub fn verify(&self, path: &Path) -> Result<Facts, Refused> {
         verify_file(path, &|path| (self.map)(path))
     }
 

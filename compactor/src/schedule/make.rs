@@ -1,6 +1,6 @@
 //! [`make`]: from a listing to a schedule.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use chronoxide_locations::{Facts, Listed, Listing, Location};
@@ -65,9 +65,6 @@ pub fn make(
 /// one states something else, lists the location again by its blocks and schedules again. Returns the keys of these
 /// blocks.
 ///
-/// Without this, jobs of the schedule would refuse the inputs, and each further schedule would repeat what the manifest
-/// says.
-///
 /// # Errors
 /// As [`make`], and errors of listing.
 pub fn make_checked(
@@ -78,13 +75,11 @@ pub fn make_checked(
     sizing: &Sizing,
 ) -> Result<(Schedule, Vec<String>), ScheduleError> {
     let schedule = make(location.text(), listing, options, strategy, sizing)?;
-    let keys: BTreeSet<&str> = schedule.input_blocks().map(|input| input.key.as_str()).collect();
-    let inputs: Vec<&Listed> = listing.live.iter().filter(|block| keys.contains(block.object.key.as_str())).collect();
-    let contradicted = listing.contradicted(location, &inputs)?;
+    let ids = schedule.input_blocks().map(|input| input.id).collect();
+    let contradicted = listing.correct(location, &ids)?;
     if contradicted.is_empty() {
         return Ok((schedule, contradicted));
     }
-    *listing = Listing::read_blocks(location)?;
     Ok((make(location.text(), listing, options, strategy, sizing)?, contradicted))
 }
 

@@ -170,7 +170,7 @@ impl Scene {
     ) -> Result<Deleted, CompactionError> {
         let here = Here::new(system, folder);
         let _lock = here.place().lock().unwrap();
-        here.place().delete_merged(&[], i64::MAX)
+        here.place().delete_merged(&here.place().list()?, &[], i64::MAX)
     }
 
     /// Returns true if readers see the outputs.

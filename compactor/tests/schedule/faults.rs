@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use chronoxide_compactor::CompactionError;
 use chronoxide_compactor::schedule::{Cleaned, Merge, Schedule, ScheduleError, Sizing, clean};
 use chronoxide_locations::{Cache, Listing, Location};
-use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, at_once, every, nth, random};
+use chronoxide_object_server::{BUCKET, FAULTS, Fault, Proxy, Server, at_once, every, nth, random};
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::requirement::skip_or_fail;
 use chronoxide_testkit::sweep;
@@ -71,17 +71,6 @@ impl Stage {
 fn open(proxy: &Proxy, prefix: &str) -> Location {
     Location::open_with(&format!("s3://{BUCKET}/{prefix}/"), &Server::settings(proxy.endpoint())).unwrap()
 }
-
-const FAULTS: [Fault; 8] = [
-    Fault::Status(500),
-    Fault::SlowDown,
-    Fault::Refuse,
-    Fault::LoseAnswer,
-    Fault::CutBody(100),
-    Fault::TruncateBody(100),
-    Fault::StaleList,
-    Fault::FlipByte(700),
-];
 
 /// Returns the requests at which something dies: all if all are asked for, else each `step`-th.
 fn deaths(requests: u64, step: usize) -> Vec<u64> {

@@ -10,9 +10,8 @@ use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, KeptColumns, Observer, Phase, Rewrite, Summary, verify_file,
 };
 use chronoxide_format::view::BlockView;
-use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Location};
+use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Facts, Location};
 use chronoxide_publish::{Disk, make_folder};
-use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 use chronoxide_select::{Patterns, Selector};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -201,6 +200,6 @@ fn map_folder(path: &Path) -> Result<Folder, FolderError> {
 }
 
 /// Verifies a written block.
-fn verify(path: &Path) -> Result<Lineage, Refused> {
+fn verify(path: &Path) -> Result<Facts, Refused> {
     verify_file(path, &map)
 }

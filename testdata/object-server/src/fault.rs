@@ -27,6 +27,18 @@ pub enum Fault {
     FlipByte(usize),
 }
 
+/// Faults that a client must survive, but for late answers.
+pub const FAULTS: [Fault; 8] = [
+    Fault::Status(500),
+    Fault::SlowDown,
+    Fault::Refuse,
+    Fault::LoseAnswer,
+    Fault::CutBody(100),
+    Fault::TruncateBody(100),
+    Fault::StaleList,
+    Fault::FlipByte(700),
+];
+
 /// Chooses the fault of a request, by its number since the plan was set (from 0) and by itself.
 pub type FaultPlan = Box<dyn Fn(u64, &Request) -> Option<Fault> + Send + Sync>;
 

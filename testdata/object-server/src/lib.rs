@@ -19,6 +19,6 @@ mod proxy;
 mod server;
 
 pub use at_once::at_once;
-pub use fault::{Fault, FaultPlan, every, nth, random};
+pub use fault::{FAULTS, Fault, FaultPlan, every, nth, random};
 pub use proxy::{Proxy, Request};
 pub use server::{BUCKET, Server};

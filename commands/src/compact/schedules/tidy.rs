@@ -1,7 +1,5 @@
 //! `clean` and `index`.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use chronoxide_compactor::schedule;
 use chronoxide_locations::{Listing, Manifest};
 use chronoxide_text::escape::TerminalSafe;
@@ -11,18 +9,17 @@ use super::arguments::{CleanArguments, IndexArguments};
 use super::source::{self, Watch};
 use crate::compact::failure::Error;
 use crate::compact::kept::{kept_json, tell_kept};
+use crate::compact::now;
 use crate::{Exit, Failure, HasExit, Interruption, Message, json_line, print, tell};
 
 pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> Result<Exit, Failure> {
     let location = source::open(&arguments.location)?;
     let cache = arguments.cache.open()?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let now = i64::try_from(now).unwrap_or(i64::MAX);
     let _lock = source::lock(&location)?;
     source::recover_all(&location)?;
     let watch = Watch(interruption);
     let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
-    let cleaned = schedule::clean(&place, now, arguments.grace.as_secs()).map_err(Error::from)?;
+    let cleaned = schedule::clean(&place, now(), arguments.grace.as_secs()).map_err(Error::from)?;
     let mut exit = tell_kept(&location, &cleaned.unproved);
     let mut failed = Vec::new();
     for (schedule, error) in cleaned.failed {
