@@ -1,5 +1,11 @@
 //! Memory limits of the process.
 
+use std::path::Path;
+
+use chronoxide_text::human;
+
+use crate::{Exit, Failure};
+
 /// Default limit of a command if the amount of memory is unknown.
 const FALLBACK_LIMIT: usize = 1 << 30;
 
@@ -28,6 +34,28 @@ pub fn default_limit() -> usize {
     usable().map_or(FALLBACK_LIMIT, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX / 2)).max(1)
 }
 
+/// Minimum limit of a merge. Its small allocations, which cannot spill, need less.
+pub(crate) const LEAST_LIMIT: usize = 64 << 20;
+
+/// Keeps the heap below the limit of the user, or the default, times `jobs` that run at once. What exceeds it goes to a
+/// scratch file in a folder. Returns the bytes that a job may need: its limit and the free space of the folder.
+///
+/// # Errors
+/// The limit of the user is too low.
+pub(crate) fn hold(limit: Option<usize>, jobs: usize, folder: &Path) -> Result<usize, Failure> {
+    if let Some(limit) = limit.filter(|&limit| limit < LEAST_LIMIT) {
+        let (least, limit) = (human::bytes(LEAST_LIMIT as u64), human::bytes(limit as u64));
+        return Err(Failure::new(Exit::Usage, format!("--memory-limit must be at least {least}, not {limit}")));
+    }
+    // The folder of the outputs may not exist yet.
+    let folder = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    let limit = limit.unwrap_or_else(|| default_limit() / jobs).max(LEAST_LIMIT);
+    chronoxide_memory::limit(limit.saturating_mul(jobs));
+    // Without a scratch file the limit holds, too: merges that would exceed it are refused.
+    let spills = tempfile::tempfile_in(folder).and_then(chronoxide_memory::spill_to).is_ok();
+    Ok(if spills { limit.saturating_add(system::free_space(folder) / jobs) } else { limit })
+}
+
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
@@ -46,6 +74,12 @@ mod system {
             control_group_limit(&groups, &mounts)
         });
         [total, limits.as_ref().and_then(resource_limit), groups].into_iter().flatten().min()
+    }
+
+    /// Returns the bytes that files in a folder may take, 0 if they are unknown.
+    pub(super) fn free_space(folder: &Path) -> usize {
+        let bytes = rustix::fs::statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+        usize::try_from(bytes.unwrap_or(0)).unwrap_or(usize::MAX)
     }
 
     /// Returns the smaller of the soft limits on address space and data.
@@ -98,12 +132,19 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use std::path::Path;
+
     use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
     pub(super) fn usable() -> Option<u64> {
         let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
         let system = System::new_with_specifics(memory).ok()?;
         Some(system.total_memory()).filter(|&bytes| bytes > 0)
+    }
+
+    /// Nothing spills to a file.
+    pub(super) fn free_space(_folder: &Path) -> usize {
+        0
     }
 }
 

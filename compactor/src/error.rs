@@ -42,7 +42,7 @@ pub enum CompactError {
     Options { what: &'static str },
     /// The merge could exceed the memory limit. Nothing was done.
     #[error(
-        "the merge could need {} or more, and the limit is {} (--memory-limit): merge fewer blocks at once, or raise the limit",
+        "the merge could need {} or more, and may take {} (--memory-limit, and free disk space for scratch files): merge fewer blocks at once, or raise the limit",
         human::bytes(*needed), human::bytes(*limit)
     )]
     Memory {
@@ -50,6 +50,9 @@ pub enum CompactError {
         needed: u64,
         limit: u64,
     },
+    /// The process exceeds its limit of memory. Nothing was written.
+    #[error(transparent)]
+    Exceeded(#[from] chronoxide_memory::Exceeded),
     /// A remap cannot be built.
     #[error(transparent)]
     Remap(#[from] RemapBuildError),

@@ -79,11 +79,12 @@ impl<'a> Watch<'a> {
         Self { observer }
     }
 
-    /// Reports progress.
+    /// Reports progress, and looks whether the process keeps its limit of memory.
     ///
     /// # Errors
-    /// [`CompactError::Cancelled`] if the observer returns false.
+    /// [`CompactError::Cancelled`] if the observer returns false, and [`CompactError::Exceeded`].
     pub(crate) fn progress(&self, phase: Phase, done: u64, total: u64) -> Result<(), CompactError> {
+        chronoxide_memory::check()?;
         if self.observer.progress(phase, done, total) { Ok(()) } else { Err(CompactError::Cancelled) }
     }
 }

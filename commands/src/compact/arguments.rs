@@ -15,7 +15,6 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use crate::argument::{duration, external_label, instant, pair, positive, size};
 use crate::compact::failure::usage;
 use crate::compact::schedules::Command;
-use crate::memory::default_limit;
 use crate::mistake::misplaced_subcommand;
 use crate::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
 
@@ -133,8 +132,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Refuse a merge that could need more memory than this, such as 512MiB [default: half of the memory that the
-    /// process may use]
+    /// Memory of a merge, such as 512MiB; more goes to a scratch file beside the outputs [default: half of the memory
+    /// that the process may use]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory_limit: Option<usize>,
 
@@ -228,7 +227,7 @@ Selectors are PromQL selectors. They need named files, and see the labels of the
 locked while a job runs in it; a bucket is listed again before outputs are published. A killed job can be run again. Blocks are merged only if they have equal external labels and the same label policy.
 
 Exit codes: 0 done; 1 a file cannot be read or written, or another job is running in the folder; 2 invalid arguments, inputs that cannot be \
-merged, or a merge that could exceed --memory-limit; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
+merged, or a merge that could exceed --memory-limit and the free disk space; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
 unsupported version or feature; 5 inputs of an earlier run were kept without proof, a block's claim about its inputs cannot be true, or another process changed the inputs; \
 130 interrupted.
 
@@ -281,7 +280,6 @@ impl Arguments {
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
             columns: KeptColumns { keep: self.keep_columns.clone(), drop: self.drop_columns.clone() },
             lift_external_labels: self.lift_external_labels,
-            memory_limit: Some(self.memory_limit.unwrap_or_else(default_limit)),
             ..self.outputs.options()
         }
     }

@@ -4,6 +4,7 @@ use chronoxide_compactor::engine::{Refused, Unproven};
 use chronoxide_compactor::schedule::ScheduleError;
 use chronoxide_compactor::{CompactError, CompactionError};
 use chronoxide_locations::LocationError;
+use chronoxide_memory::Exceeded;
 use chronoxide_publish::PublishError;
 
 use crate::{Exit, Failure, HasExit};
@@ -79,7 +80,7 @@ fn schedule_exit(error: &ScheduleError) -> Exit {
 fn compact_exit(error: &CompactError) -> Exit {
     match error {
         CompactError::ReadOnly { .. } => Exit::Unsupported,
-        CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
+        CompactError::Spool(_) | CompactError::Write(_) | CompactError::Exceeded(Exceeded::Scratch(_)) => Exit::Io,
         CompactError::Input { source, .. } => source.exit(),
         CompactError::Unbalanced { .. } | CompactError::Unmapped { .. } => Exit::Corrupt,
         CompactError::Cancelled => Exit::Interrupted,

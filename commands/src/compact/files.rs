@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::CompactOptions;
-use chronoxide_compactor::engine::{Claims, Inputs, Publisher, Workplace, order_of_deletion};
+use chronoxide_compactor::engine::{Claims, Inputs, Publisher, order_of_deletion};
 use chronoxide_format::view::BlockView;
 use chronoxide_locations::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 use chronoxide_publish::{Disk, FolderLock, make_folder};
@@ -45,8 +45,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     };
     let cache = Cache::from_environment(DEFAULT_CACHE_LEN);
     let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
-    let memory_limit = options.memory_limit;
-    let place = &Workplace { location: &location, cache: &cache, map: &blocks::map, memory_limit, observer: bar };
+    let place = &blocks::workplace(&location, &cache, bar, arguments.memory_limit, 1)?;
     let folder = location.path("").filter(|_| existing.is_none());
     // Locked before the inputs are opened, so that no other job deletes them meanwhile.
     let lock = || if existing.is_none() { place.lock().map_err(Error::from) } else { Ok(None) };

@@ -34,8 +34,8 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         None => Location::folder(path),
     };
     let cache = show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN));
-    let memory_limit = options.memory_limit;
-    let place = &Workplace { location: &location, cache: &cache, map: &blocks::map, memory_limit, observer: bar };
+    let limit = arguments.memory_limit.filter(|_| !arguments.dry_run);
+    let place = &blocks::workplace(&location, &cache, bar, limit, 1)?;
     let _lock = if arguments.dry_run { None } else { place.lock().map_err(Error::from)? };
     if !arguments.dry_run {
         arguments.make_remaps_folder()?;

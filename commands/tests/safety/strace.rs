@@ -76,7 +76,9 @@ fn calls_in(folder: &Path, log: &str) -> Vec<Traced> {
         let Some((name, _)) = call.split_once('(') else { continue };
         let count = counts.entry((thread.to_owned(), name.to_owned())).or_default();
         *count += 1;
-        if !line.contains(folder) {
+        // The scratch file of memory has no name, and disappears with the process.
+        let is_unnamed = line.contains("O_TMPFILE") || line.contains(&format!("<{folder}/#"));
+        if is_unnamed || !line.contains(folder) {
             continue;
         }
         let input = ["a.cx", "b.cx"].into_iter().find(|name| line.contains(&format!("{folder}/{name}")));

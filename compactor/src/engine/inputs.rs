@@ -94,6 +94,7 @@ impl Inputs {
         remaps: Option<&Path>,
         merge: impl FnOnce(&Compaction<'_>) -> Result<T, CompactionError>,
     ) -> Result<T, CompactionError> {
+        let options = &CompactOptions { memory_limit: place.memory_limit, ..options.clone() };
         let compaction = |views| Compaction {
             system: place.system(),
             observer: place.observer,

@@ -66,7 +66,10 @@ impl<'a> Workplace<'a> {
     }
 
     /// Returns the folder of scratch files: that of the outputs, or the cache.
-    pub(crate) fn scratch_folder(&self) -> Result<PathBuf, LocationError> {
+    ///
+    /// # Errors
+    /// The folder of the cache cannot be created.
+    pub fn scratch_folder(&self) -> Result<PathBuf, LocationError> {
         match self.location.path("") {
             Some(folder) => Ok(folder),
             None => self.cache.make().map(|()| self.cache.folder().to_owned()),

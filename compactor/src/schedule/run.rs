@@ -139,7 +139,7 @@ fn merge(
     place: &Workplace<'_>,
     opened: &JobInputs,
 ) -> Result<Record, ScheduleError> {
-    let options = crate::CompactOptions { memory_limit: place.memory_limit, ..schedule.compact_options(job)? };
+    let options = schedule.compact_options(job)?;
     let JobInputs { inputs, ids, totals } = opened;
     let keys: Vec<String> = job.outputs.iter().map(|output| schedule.key(output)).collect();
     let verify = |path: &Path| place.verify(path);

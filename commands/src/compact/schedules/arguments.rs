@@ -9,7 +9,6 @@ use clap::{ArgGroup, Args, Subcommand};
 use crate::Quiet;
 use crate::argument::{duration, positive, size};
 use crate::compact::arguments::{ChosenBlocks, OutputArguments, shard_count};
-use crate::memory::default_limit;
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -110,15 +109,10 @@ pub(crate) struct CacheArguments {
 /// Memory of the proofs that come before a deletion.
 #[derive(Debug, Args)]
 pub(crate) struct ProofArguments {
-    /// Keep blocks whose proof could need more memory than this [default: half of the memory that the process may use]
+    /// Memory of the proofs; more goes to a scratch file in the location or the cache [default: half of the memory that
+    /// the process may use]
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory_limit: Option<usize>,
-}
-
-impl ProofArguments {
-    pub(crate) fn memory_limit(&self) -> usize {
-        self.memory_limit.unwrap_or_else(default_limit)
-    }
+    pub(crate) memory_limit: Option<usize>,
 }
 
 const RUN_HELP: &str = "\
@@ -126,7 +120,7 @@ A job can run again, and on several machines at once: its outputs follow from th
 is done is not done again. Jobs of stage 2 need those of stage 1.
 
 Exit codes: 0 done; 1 a file or object cannot be read or written, or a job that must come first is not done (run it again later); \
-2 invalid arguments or schedule, or a merge that could exceed --memory-limit; 3 an input is damaged; 4 an input has an unsupported version or \
+2 invalid arguments or schedule, or a merge that could exceed --memory-limit and the free disk space; 3 an input is damaged; 4 an input has an unsupported version or \
 feature; 5 the blocks have changed since the schedule was made, or the schedule was aborted; 130 interrupted.
 
 Examples:
@@ -166,7 +160,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Refuse a merge that could need more memory than this [default: half of the memory that the process may use]
+    /// Memory of a job; more goes to a scratch file in the location or the cache [default: half of the memory that the
+    /// process may use, shared by parallel jobs]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory_limit: Option<usize>,
 

@@ -6,6 +6,7 @@ use chronoxide_text::human;
 
 use super::arguments::{CommitArguments, StatusArguments};
 use super::source::{self, Watch};
+use crate::compact::blocks;
 use crate::compact::failure::Error;
 use crate::compact::kept::{kept_json, tell_kept};
 use crate::compact::report::write_unknown_sections;
@@ -18,7 +19,7 @@ pub(super) fn commit(arguments: &CommitArguments, interruption: &Interruption) -
     let options = CommitOptions { delete_inputs: arguments.delete_inputs, grace_seconds: arguments.grace.as_secs() };
     let _lock = source::lock(&location)?;
     let watch = Watch(interruption);
-    let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
+    let place = blocks::workplace(&location, &cache, &watch, arguments.proofs.memory_limit, 1)?;
     let committed = schedule::commit(&schedule, &place, options).map_err(Error::from)?;
     show(&schedule, &committed, arguments.json, arguments.quiet)?;
     Ok(tell_kept(&location, &committed.kept))

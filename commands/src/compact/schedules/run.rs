@@ -4,26 +4,23 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chronoxide_compactor::engine::Workplace;
 use chronoxide_compactor::schedule::{JobRun, Schedule, ScheduleError, ScheduledJob, run as run_job};
-use chronoxide_locations::{Cache, Location};
 use chronoxide_text::human;
 
 use super::arguments::RunArguments;
 use super::source::{self, Watch};
+use crate::compact::blocks;
 use crate::compact::failure::Error;
-use crate::memory::default_limit;
 use crate::{Exit, Failure, HasExit, Interruption, Message, json_line, print, tell};
 
 /// State that all jobs of a run share.
 pub(super) struct Runner<'a> {
     pub(super) schedule: &'a Schedule,
-    pub(super) location: Location,
-    pub(super) cache: Cache,
+    pub(super) place: Workplace<'a>,
     pub(super) is_quiet: bool,
     pub(super) is_json: bool,
     pub(super) interruption: &'a Interruption,
-    /// Limit of memory per job, in bytes.
-    pub(super) memory_limit: usize,
     /// Threads per job.
     pub(super) threads: usize,
 }
@@ -34,14 +31,13 @@ pub(super) fn run(arguments: &RunArguments, interruption: &Interruption) -> Resu
     let parallel = arguments.parallel.map_or(1, NonZeroUsize::get).min(jobs.len().max(1));
     let cores = arguments.threads.map(NonZeroUsize::get);
     let cores = cores.or_else(|| std::thread::available_parallelism().ok().map(NonZeroUsize::get));
+    let (location, cache, watch) = (source::location_of(&schedule)?, arguments.cache.open()?, Watch(interruption));
     let runner = Runner {
         schedule: &schedule,
-        location: source::location_of(&schedule)?,
-        cache: arguments.cache.open()?,
+        place: blocks::workplace(&location, &cache, &watch, arguments.memory_limit, parallel)?,
         is_quiet: arguments.quiet.is_set(),
         is_json: arguments.json,
         interruption,
-        memory_limit: arguments.memory_limit.unwrap_or_else(|| default_limit() / parallel),
         threads: (cores.unwrap_or(1) / parallel).max(1),
     };
     let exit = runner.run_all(&jobs, parallel);
@@ -121,11 +117,9 @@ impl Runner<'_> {
 
     /// Runs one job and reports it.
     fn run_one(&self, job: &ScheduledJob) -> Exit {
-        let watch = Watch(self.interruption);
-        let place = watch.workplace(&self.location, &self.cache, self.memory_limit);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let done = match pool {
-            Ok(pool) => pool.install(|| run_job(self.schedule, job, &place)).map_err(Error::from),
+            Ok(pool) => pool.install(|| run_job(self.schedule, job, &self.place)).map_err(Error::from),
             Err(source) => Err(Error::Threads { threads: self.threads, source }),
         };
         match done {

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use chronoxide_compactor::engine::Workplace;
 use chronoxide_compactor::schedule::{SCHEDULES_PREFIX, Schedule};
 use chronoxide_compactor::{Observer, Phase};
 use chronoxide_locations::{Cache, Listing, Location, MANIFEST_KEY};
@@ -12,7 +11,6 @@ use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use super::arguments::CacheArguments;
-use crate::compact::blocks;
 use crate::compact::failure::Error;
 use crate::{Exit, Failure, HasExit, Interruption, Message, OrExit, tell};
 
@@ -41,18 +39,6 @@ pub(super) struct Watch<'a>(pub(super) &'a Interruption);
 impl Observer for Watch<'_> {
     fn progress(&self, _: Phase, _: u64, _: u64) -> bool {
         !self.0.is_set()
-    }
-}
-
-impl Watch<'_> {
-    /// Returns where jobs run, and where blocks are read before they are deleted.
-    pub(super) fn workplace<'a>(
-        &'a self,
-        location: &'a Location,
-        cache: &'a Cache,
-        memory_limit: usize,
-    ) -> Workplace<'a> {
-        Workplace { location, cache, map: &blocks::map, memory_limit: Some(memory_limit), observer: self }
     }
 }
 

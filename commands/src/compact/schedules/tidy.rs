@@ -7,6 +7,7 @@ use chronoxide_text::human;
 
 use super::arguments::{CleanArguments, IndexArguments};
 use super::source::{self, Watch};
+use crate::compact::blocks;
 use crate::compact::failure::Error;
 use crate::compact::kept::{kept_json, tell_kept};
 use crate::compact::now;
@@ -18,7 +19,7 @@ pub(super) fn clean(arguments: &CleanArguments, interruption: &Interruption) -> 
     let _lock = source::lock(&location)?;
     source::recover_all(&location)?;
     let watch = Watch(interruption);
-    let place = watch.workplace(&location, &cache, arguments.proofs.memory_limit());
+    let place = blocks::workplace(&location, &cache, &watch, arguments.proofs.memory_limit, 1)?;
     let cleaned = schedule::clean(&place, now(), arguments.grace.as_secs()).map_err(Error::from)?;
     let mut exit = tell_kept(&location, &cleaned.unproved);
     let mut failed = Vec::new();

@@ -1,0 +1,153 @@
+//! Large allocations as ranges of a mapped file: [`Scratch`].
+//!
+//! The file is mapped once, much longer than it will ever get: it has holes. An allocation takes the next range, for
+//! which the file system reserves space, so that a full disk is an allocation that fails and not a signal later. A
+//! range that is freed becomes a hole again, and is never used again.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use memmap2::{MmapOptions, MmapRaw};
+
+/// Lengths of the map, from what would be best to what is still useful. File systems and `ulimit -v` allow less.
+const LENGTHS: [u64; 4] = [8 << 40, 1 << 40, 64 << 30, 4 << 30];
+
+/// Unit of ranges: a multiple of the size of a page on all systems.
+const UNIT: usize = 64 << 10;
+
+/// A mapped scratch file.
+pub(crate) struct Scratch {
+    file: File,
+    map: MmapRaw,
+    /// Start of the unused rest.
+    next: AtomicUsize,
+    held: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+impl Scratch {
+    /// Maps a file, which must be empty, and which nothing else may read or write.
+    ///
+    /// # Errors
+    /// The file system cannot reserve space or make holes, or the file cannot be mapped.
+    pub(crate) fn new(file: File) -> io::Result<Self> {
+        let mut refused = io::Error::other("no length was tried");
+        for len in LENGTHS.into_iter().filter(|&len| len <= longest_file()) {
+            let mapped = file.set_len(len).and_then(|()| {
+                let len = usize::try_from(len).map_err(io::Error::other)?;
+                MmapOptions::new().len(len).map_raw(&file)
+            });
+            match mapped {
+                Ok(map) => {
+                    let scratch = Self { file, map, next: 0.into(), held: 0.into(), peak: 0.into() };
+                    scratch.reserve(0, UNIT)?;
+                    scratch.punch(0, UNIT)?;
+                    return Ok(scratch);
+                }
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    /// Returns a range of zeros, aligned to pages, or why there is none.
+    pub(crate) fn allocate(&self, len: usize) -> io::Result<*mut u8> {
+        let len = units(len).ok_or(io::ErrorKind::OutOfMemory)?;
+        let end = |start: usize| start.checked_add(len).filter(|&end| end <= self.map.len());
+        let start = self.next.fetch_update(Relaxed, Relaxed, end).map_err(|_| io::ErrorKind::StorageFull)?;
+        self.reserve(start, len)?;
+        let held = self.held.fetch_add(len, Relaxed) + len;
+        self.peak.fetch_max(held, Relaxed);
+        Ok(self.map.as_mut_ptr().wrapping_add(start))
+    }
+
+    /// Returns true if an allocation is in the file.
+    pub(crate) fn contains(&self, block: *mut u8) -> bool {
+        self.offset(block) < self.map.len()
+    }
+
+    /// Frees an allocation of this length.
+    pub(crate) fn free(&self, block: *mut u8, len: usize) {
+        let len = units(len).unwrap_or(0);
+        self.held.fetch_sub(len, Relaxed);
+        // A range that stays takes space on the disk until the process ends, and nothing else.
+        let _ = self.punch(self.offset(block), len);
+    }
+
+    /// Changes the length of an allocation where it is. Returns false if it cannot grow there.
+    pub(crate) fn resize(&self, block: *mut u8, from: usize, to: usize) -> bool {
+        let (Some(old), Some(new)) = (units(from), units(to)) else { return false };
+        let start = self.offset(block);
+        if new <= old {
+            if new < old {
+                self.held.fetch_sub(old - new, Relaxed);
+                let _ = self.punch(start + new, old - new);
+            }
+            return true;
+        }
+        // The last range can take what follows it.
+        let end = start + new;
+        if end > self.map.len() || self.next.compare_exchange(start + old, end, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        if self.reserve(start + old, new - old).is_err() {
+            return false;
+        }
+        let held = self.held.fetch_add(new - old, Relaxed) + (new - old);
+        self.peak.fetch_max(held, Relaxed);
+        true
+    }
+
+    /// Returns the bytes of all allocations.
+    pub(crate) fn held(&self) -> usize {
+        self.held.load(Relaxed)
+    }
+
+    /// Returns the maximum of the bytes of all allocations.
+    pub(crate) fn peak(&self) -> usize {
+        self.peak.load(Relaxed)
+    }
+
+    fn offset(&self, block: *mut u8) -> usize {
+        block.addr().wrapping_sub(self.map.as_ptr().addr())
+    }
+
+    fn reserve(&self, start: usize, len: usize) -> io::Result<()> {
+        self.change(0, start, len)
+    }
+
+    fn punch(&self, start: usize, len: usize) -> io::Result<()> {
+        self.change(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, start, len)
+    }
+
+    fn change(&self, mode: libc::c_int, start: usize, len: usize) -> io::Result<()> {
+        loop {
+            // SAFETY: a call without pointers; the file is open as long as `self` lives.
+            let done = unsafe { libc::fallocate(self.file.as_raw_fd(), mode, start as i64, len as i64) };
+            if done == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Returns the bytes that a length takes.
+fn units(len: usize) -> Option<usize> {
+    len.checked_next_multiple_of(UNIT)
+}
+
+/// Returns the limit of `ulimit -f`. Exceeding it would be a signal.
+fn longest_file() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for writing.
+    match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        _ => 0,
+    }
+}

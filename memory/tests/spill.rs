@@ -1,0 +1,71 @@
+//! Programs whose memory exceeds the limit.
+
+use std::collections::BTreeMap;
+
+use chronoxide_memory::{SpillingAllocator, check, limit, spill_to, usage};
+
+#[global_allocator]
+static ALLOCATOR: SpillingAllocator = SpillingAllocator;
+
+const LIMIT: usize = 16 << 20;
+
+/// One test: the limit is that of the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn large_allocations_beyond_the_limit_are_in_the_file() {
+    assert_eq!(usage().peak_spilled, 0);
+    limit(LIMIT);
+    // Without a file nothing spills, and the limit is found to be exceeded.
+    let many = vec![1_u8; 2 * LIMIT];
+    assert!(usage().spilled == 0 && usage().heap >= 2 * LIMIT);
+    assert!(check().unwrap_err().to_string().contains("limit is 16777216"));
+    drop(many);
+    check().unwrap();
+
+    spill_to(tempfile::tempfile().unwrap()).unwrap();
+    // Vectors that grow, shrink and are sorted have the content that they have elsewhere.
+    let mut numbers: Vec<u64> = Vec::new();
+    for number in 0..3_u64 << 20 {
+        numbers.push(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20);
+    }
+    assert!(usage().spilled >= 24 << 20);
+    check().unwrap();
+    let mut all = BTreeMap::new();
+    for &number in numbers.iter().step_by(1 << 10) {
+        *all.entry(number).or_insert(0_u32) += 1;
+    }
+    numbers.sort_unstable();
+    assert!(numbers.is_sorted());
+    for (number, count) in all {
+        assert!(numbers.binary_search(&number).is_ok() && count > 0);
+    }
+    let sum: u64 = numbers[..1000].iter().sum();
+    numbers.truncate(1000);
+    numbers.shrink_to_fit();
+    assert_eq!(numbers.iter().sum::<u64>(), sum);
+    drop(numbers);
+    assert_eq!(usage().spilled, 0, "freed ranges are given back");
+
+    // New ranges are zeros, whatever older ones were.
+    drop(vec![0xff_u8; LIMIT]);
+    let zeros = vec![0_u8; LIMIT];
+    assert!(usage().spilled >= LIMIT && zeros.iter().all(|&byte| byte == 0));
+    drop(zeros);
+
+    // Threads that allocate at once.
+    std::thread::scope(|scope| {
+        for thread in 0..8_u8 {
+            scope.spawn(move || {
+                for round in 0..4 {
+                    let len = (round + 1) << 18;
+                    let mut bytes = vec![thread; len];
+                    bytes.extend((0..len).map(|at| at as u8));
+                    assert!(bytes[..len].iter().all(|&byte| byte == thread));
+                    assert!(bytes[len..].iter().enumerate().all(|(at, &byte)| byte == at as u8));
+                }
+            });
+        }
+    });
+    assert_eq!(usage().spilled, 0);
+    check().unwrap();
+}
