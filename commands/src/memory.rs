@@ -43,10 +43,7 @@ pub(crate) const LEAST_LIMIT: usize = 64 << 20;
 /// # Errors
 /// The limit of the user is too low.
 pub(crate) fn hold(limit: Option<usize>, jobs: usize, folder: &Path) -> Result<usize, Failure> {
-    if let Some(limit) = limit.filter(|&limit| limit < LEAST_LIMIT) {
-        let (least, limit) = (human::bytes(LEAST_LIMIT as u64), human::bytes(limit as u64));
-        return Err(Failure::new(Exit::Usage, format!("--memory-limit must be at least {least}, not {limit}")));
-    }
+    check_least(limit, LEAST_LIMIT)?;
     // The folder of the outputs may not exist yet.
     let folder = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
     let limit = limit.unwrap_or_else(|| default_limit() / jobs).max(LEAST_LIMIT);
@@ -54,6 +51,13 @@ pub(crate) fn hold(limit: Option<usize>, jobs: usize, folder: &Path) -> Result<u
     // Without a scratch file the limit holds, too: merges that would exceed it are refused.
     let spills = tempfile::tempfile_in(folder).and_then(chronoxide_memory::spill_to).is_ok();
     Ok(if spills { limit.saturating_add(system::free_space(folder) / jobs) } else { limit })
+}
+
+/// Refuses a limit of the user that is too low.
+pub(crate) fn check_least(limit: Option<usize>, least: usize) -> Result<(), Failure> {
+    let Some(limit) = limit.filter(|&limit| limit < least) else { return Ok(()) };
+    let (least, limit) = (human::bytes(least as u64), human::bytes(limit as u64));
+    Err(Failure::new(Exit::Usage, format!("--memory-limit must be at least {least}, not {limit}")))
 }
 
 #[cfg(target_os = "linux")]

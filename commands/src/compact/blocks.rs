@@ -18,9 +18,14 @@ pub(crate) fn workplace<'a>(
     limit: Option<usize>,
     jobs: usize,
 ) -> Result<Workplace<'a>, Failure> {
-    let mut place = Workplace { location, cache, map: &map, memory_limit: None, observer };
+    let mut place = place(location, cache, observer);
     place.memory_limit = Some(memory::hold(limit, jobs, &place.scratch_folder()?)?);
     Ok(place)
+}
+
+/// Returns a location where blocks are only looked at: without a limit, and without a scratch file.
+pub(crate) fn place<'a>(location: &'a Location, cache: &'a Cache, observer: &'a dyn Observer) -> Workplace<'a> {
+    Workplace { location, cache, map: &map, memory_limit: None, observer }
 }
 
 /// Maps a block without checks: merging verifies it. The arena of an archive is not decoded.

@@ -34,8 +34,10 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         None => Location::folder(path),
     };
     let cache = show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN));
-    let limit = arguments.memory_limit.filter(|_| !arguments.dry_run);
-    let place = &blocks::workplace(&location, &cache, bar, limit, 1)?;
+    let place = &match arguments.dry_run {
+        true => blocks::place(&location, &cache, bar),
+        false => blocks::workplace(&location, &cache, bar, arguments.memory_limit, 1)?,
+    };
     let _lock = if arguments.dry_run { None } else { place.lock().map_err(Error::from)? };
     if !arguments.dry_run {
         arguments.make_remaps_folder()?;

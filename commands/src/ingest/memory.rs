@@ -37,10 +37,7 @@ impl Memory {
     ///
     /// The limit is too small, or records of the given length leave too little of the given limit.
     pub(crate) fn new(limit: Option<usize>, record: Option<usize>, is_folder: bool) -> Result<Self, Failure> {
-        if let Some(limit) = limit.filter(|&limit| limit < MIN_LIMIT) {
-            let (least, limit) = (human::bytes(MIN_LIMIT as u64), human::bytes(limit as u64));
-            return Err(Failure::new(Exit::Usage, format!("--memory-limit must be at least {least}, not {limit}")));
-        }
+        memory::check_least(limit, MIN_LIMIT)?;
         let most = if is_folder { FOLDER_LIMIT } else { usize::MAX };
         let whole = limit.unwrap_or_else(|| memory::default_limit().min(most)).max(MIN_LIMIT);
         let chosen = record
