@@ -12,21 +12,13 @@ use rayon::prelude::*;
 
 use crate::batches::batches;
 use crate::error::InInput;
+use crate::memory::SERIES_AT_ONCE;
 use crate::merge::{KeysetSource, MergeContext, keyset as input_keyset};
 use crate::remap::{KnownOutput, Placed, Targets};
 use crate::{CompactError, CompactOptions};
 
-/// Number of an output's series whose values are in memory at a time, apart from those of a larger keyset.
-const SERIES_AT_ONCE: u64 = 1 << 20;
 /// Number of targets that are known before values are combined: enough that a thread is worth its start.
 const TARGETS_AT_ONCE: usize = 1 << 15;
-
-/// Memory per series of keysets that are in memory, and column: a number, or a reference to a text, in grown vectors.
-const VALUE_AT_ONCE: u64 = 32;
-/// Memory per series of the inputs and column: what a packed value can take more than in its input.
-const VALUE: u64 = 2;
-/// Memory per byte of a column of the inputs: packed, in vectors that grow, and in the section.
-const PACKED: u64 = 3;
 
 /// Columns of the outputs.
 #[derive(Default)]
@@ -264,34 +256,6 @@ impl From<chronoxide_format::Error> for InColumn {
     fn from(error: chronoxide_format::Error) -> Self {
         Self::Input(error)
     }
-}
-
-/// Returns the memory for merging the columns of the inputs; 0 if there are none. `is_changing` says that series of
-/// several keysets can become one.
-pub(crate) fn memory(inputs: &[BlockView<'_>], is_changing: bool) -> Result<u64, CompactError> {
-    let (mut columns, mut texts, mut packed): (u64, u64, u64) = (0, 0, 0);
-    let (mut series, mut at_once): (u64, u64) = (0, 0);
-    for (input, view) in inputs.iter().enumerate() {
-        let mut largest = 0;
-        for keyset in view.keysets() {
-            largest = largest.max(keyset.in_input(input)?.series_count().into());
-        }
-        let of_input = u64::from(view.series_count().in_input(input)?);
-        series = series.saturating_add(of_input);
-        at_once = at_once.saturating_add(if is_changing { of_input } else { largest });
-        columns = columns.max(view.column_count().into());
-        for column in view.series_columns() {
-            let column = column.in_input(input)?;
-            texts = texts.saturating_add(column.text_len());
-            packed = packed.saturating_add(column.byte_len());
-        }
-    }
-    if columns == 0 {
-        return Ok(0);
-    }
-    let at_once = at_once.max(SERIES_AT_ONCE.min(series)).saturating_mul(VALUE_AT_ONCE);
-    let of_columns = columns.saturating_mul(at_once.saturating_add(series.saturating_mul(VALUE)));
-    Ok(of_columns.saturating_add(texts).saturating_add(packed.saturating_mul(PACKED)))
 }
 
 /// Returns the first input with a value that the outputs do not hold, and the name of its column.

@@ -103,6 +103,22 @@ pub struct Counts {
     pub largest_width: u64,
     /// Bytes of metric metadata.
     pub metric_bytes: u64,
+    /// Bytes of optional sections that this version does not know.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub carried_bytes: u64,
+    /// Series columns.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub columns: u64,
+    /// Bytes of their values.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub column_bytes: u64,
+    /// Bytes of the texts of columns that have dictionaries.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub column_text_bytes: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Facts {
@@ -175,7 +191,11 @@ impl Facts {
 }
 
 impl Counts {
-    fn from_view(view: &BlockView<'_>) -> Result<Self> {
+    /// Reads the catalogue of a block.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is damaged.
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let section = |kind| view.sections().find(|section| section.known() == Some(kind));
         let len = |kind| section(kind).map_or(0, |section| section.length);
         let is_archive = view.features()[0] & PACKED_ARENA != 0;
@@ -187,6 +207,8 @@ impl Counts {
             is_packed: view.is_packed(),
             member_bytes: len(SectionKind::Members),
             metric_bytes: content_len(SectionKind::PackedMetricMetadata).unwrap_or(len(SectionKind::MetricMetadata)),
+            carried_bytes: view.unknown_sections().map(|section| section.length).fold(0, u64::saturating_add),
+            columns: view.column_count().into(),
             ..Self::default()
         };
         for key in (0..view.key_count()).map(KeyId) {
@@ -203,6 +225,11 @@ impl Counts {
         }
         for pool in view.pools() {
             counts.lists += u64::from(pool?.list_count());
+        }
+        for column in view.series_columns() {
+            let column = column?;
+            counts.column_bytes = counts.column_bytes.saturating_add(column.byte_len());
+            counts.column_text_bytes = counts.column_text_bytes.saturating_add(column.text_len());
         }
         let mut largest = 0;
         for keyset in view.keysets() {

@@ -6,8 +6,9 @@ use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
 
 use super::planning::Planning;
+use crate::memory::{InputMemory, Need, Steps};
 use crate::merge::{MAX_SELECTORS, has_plan};
-use crate::{CompactError, CompactOptions, Observer, Rewrite, columns, memory};
+use crate::{CompactError, CompactOptions, Observer, Rewrite};
 
 /// Inputs and options of a compaction.
 #[derive(Clone, Copy)]
@@ -18,56 +19,39 @@ pub(crate) struct Request<'a> {
     pub observer: &'a dyn Observer,
 }
 
-/// Estimates that catalogues of the inputs allow.
-pub(super) struct Estimate {
-    pub planning: Planning,
-    /// Bytes of memory that all steps need at most, besides labels, tables and lists.
-    pub fixed: u64,
-    /// Bytes of memory for merging labels.
-    pub labels: u64,
-}
-
-impl Estimate {
-    /// Reads the catalogues of the inputs, which need not be verified.
+impl Request<'_> {
+    /// Returns the source of the plan of the outputs, and the memory of the merge until something is translated. Reads
+    /// the catalogues of the inputs, which need not be verified.
     ///
     /// # Errors
     /// An input is damaged.
-    pub(super) fn from_catalogues(
-        request: Request<'_>,
-        has_outputs: bool,
-        has_remaps: bool,
-    ) -> Result<Self, CompactError> {
-        let Request { inputs, options, planned_series, .. } = request;
+    pub(super) fn foresee(self, has_outputs: bool, has_remaps: bool) -> Result<(Planning, Need), CompactError> {
+        let Request { inputs, options, planned_series, .. } = self;
+        let memory = InputMemory::of_views(inputs, options.archive)?;
         let planning = match options.layout {
             Layout::Factored if !has_outputs || (!options.replan && has_plan(inputs)?) => Planning::Adopted,
-            Layout::Factored if memory::series_count(inputs)? > planned_series.into() => Planning::Sampled,
+            Layout::Factored if memory.series() > planned_series.into() => Planning::Sampled,
             Layout::Factored => Planning::Whole,
             _ => Planning::Plain,
         };
         let is_changing = !options.rewrite.is_empty();
-        let columns = if has_outputs { columns::memory(inputs, is_changing)? } else { 0 };
-        // Values follow their series as remaps do.
-        let remaps = if has_remaps || columns > 0 { memory::remaps(inputs)? } else { 0 };
-        let fixed = memory::fixed(inputs, options, planning, planned_series)?;
-        let fixed = fixed.saturating_add(remaps).saturating_add(columns);
-        Ok(Self { planning, fixed, labels: memory::merging_labels(inputs)? })
-    }
-
-    /// Returns the memory of the first steps.
-    pub(super) fn of_labels(&self) -> u64 {
-        self.fixed.saturating_add(self.labels)
+        Ok((planning, memory.merge(&Steps { planning, planned_series, has_outputs, has_remaps, is_changing })))
     }
 }
 
 /// Refuses a compaction whose first steps could exceed the memory limit. Reads no symbols: the arenas of archives need
 /// not be decoded.
 pub(crate) fn check_memory(request: Request<'_>, has_outputs: bool, has_remaps: bool) -> Result<(), CompactError> {
-    let needed = match Estimate::from_catalogues(request, has_outputs, has_remaps) {
-        Ok(estimate) => estimate.of_labels(),
+    let need = match request.foresee(has_outputs, has_remaps) {
+        Ok((_, need)) => need,
         // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
-        Err(_) => memory::packed_content(request.inputs)?,
+        Err(_) => {
+            let lens = request.inputs.iter().map(|view| Ok(view.packed()?.map_or(0, |packed| packed.content_len())));
+            let bytes = lens.map(|len: chronoxide_format::Result<u64>| len.unwrap_or(0)).fold(0, u64::saturating_add);
+            Need { least: bytes, most: bytes }
+        }
     };
-    memory::check(needed, request.options)
+    need.check(request.options)
 }
 
 /// Refuses options that contradict each other.

@@ -7,7 +7,7 @@ use super::pipeline::Pipeline;
 use super::verified::Verified;
 use crate::merge::{Filter, KeyChanges, MergedLabels, Vocabulary, merge_symbols};
 use crate::progress::Phase;
-use crate::{CompactError, CompactOptions, memory};
+use crate::{CompactError, CompactOptions};
 
 /// The second stage: merged labels.
 pub(super) struct Labels<'a> {
@@ -15,8 +15,6 @@ pub(super) struct Labels<'a> {
     pub changes: KeyChanges,
     /// Labels that are added to all series of each input: keys and value codes.
     pub lifted: Vec<Vec<(u32, u32)>>,
-    /// Bytes of memory that all later steps need at most, besides tables and lists.
-    pub fixed: u64,
 }
 
 impl<'a> Labels<'a> {
@@ -37,7 +35,6 @@ impl<'a> Labels<'a> {
             Ok(Self {
                 changes: KeyChanges::new(&options.rewrite, &vocabulary),
                 lifted: vocabulary.lifted(lifted),
-                fixed: verified.fixed.saturating_add(memory::vocabulary(&vocabulary)),
                 vocabulary,
             })
         })
@@ -45,7 +42,7 @@ impl<'a> Labels<'a> {
 
     /// Returns the labels, from which keysets and their plans follow.
     pub(super) fn merged<'b>(&'b self, pipeline: &Pipeline<'b>, verified: &'b Verified<'b>) -> MergedLabels<'b> {
-        let Self { vocabulary, changes, lifted, .. } = self;
+        let Self { vocabulary, changes, lifted } = self;
         MergedLabels { inputs: pipeline.inputs(), metas: &verified.metas, vocabulary, changes, lifted }
     }
 }

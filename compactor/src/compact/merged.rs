@@ -9,13 +9,13 @@ use rayon::prelude::*;
 use super::labels::{Labels, filter};
 use super::pipeline::Pipeline;
 use super::verified::Verified;
+use crate::CompactError;
 use crate::error::InInput;
 use crate::merge::{
     Adopted, AllLabelRows, Filter, InputContext, MergeContext, MergedKeyset, MergedLists, MergedTables, MoreRows,
     Translation, add_rows_below, keys_of,
 };
 use crate::progress::Phase;
-use crate::{CompactError, memory};
 
 /// The third stage: keysets and the plan of the outputs.
 pub(super) struct Planned<'a> {
@@ -27,8 +27,6 @@ pub(super) struct Planned<'a> {
     pub forecast: Option<Forecast>,
     /// Labels of rows for remaps and columns, which read them again after the rows are merged.
     later_rows: AllLabelRows<'a>,
-    /// Bytes of memory that all steps until the rows are merged need at most, besides tables and lists.
-    until_rows: u64,
 }
 
 impl<'a> Planned<'a> {
@@ -49,11 +47,9 @@ impl<'a> Planned<'a> {
             let merged = labels.merged(pipeline, verified);
             let planned_series = pipeline.request.planned_series;
             let (adopted, forecast) = merged.plan(verified.planning, rows, &filter, planned_series, &pipeline.watch)?;
-            let label_rows = memory::label_rows(inputs, vocabulary, &adopted)?;
-            let until_rows = labels.fixed.saturating_add(label_rows).saturating_add(memory::translation(&adopted));
-            pipeline.check_memory(until_rows)?;
+            verified.memory.and_translation(&adopted).check(pipeline.options())?;
             let later_rows = AllLabelRows::new(inputs, vocabulary);
-            Ok((Self { pipeline, verified, labels, adopted, forecast, later_rows, until_rows }, filter))
+            Ok((Self { pipeline, verified, labels, adopted, forecast, later_rows }, filter))
         })
     }
 
@@ -66,11 +62,9 @@ impl<'a> Planned<'a> {
     /// # Errors
     /// As [`Planned::choose`].
     pub(super) fn merge_tables(&self, rows: &AllLabelRows<'_>) -> Result<MergedTables, CompactError> {
-        let Self { pipeline, adopted, until_rows, .. } = self;
+        let Self { pipeline, adopted, .. } = self;
         pipeline.time(Phase::Tables, || {
             let more = more_rows(self.context(rows), adopted)?;
-            let merging = memory::merging_tables(pipeline.inputs(), adopted, &more)?;
-            pipeline.check_memory(until_rows.saturating_add(merging))?;
             let tables = MergedTables::merge(self.context(&self.later_rows), &more)?;
             pipeline.watch.progress(Phase::Tables, 3, 4)?;
             Ok(tables)
@@ -86,14 +80,12 @@ impl<'a> Planned<'a> {
         tables: &'a MergedTables,
         mut filter: Filter,
     ) -> Result<Merged<'a>, CompactError> {
-        let Self { pipeline, adopted, until_rows, .. } = self;
+        let Self { pipeline, adopted, .. } = self;
         pipeline.time(Phase::Tables, || {
-            let of_tables = memory::tables(tables);
             let lists = MergedLists::merge(self.context(&self.later_rows), tables)?;
-            pipeline.check_memory(until_rows.saturating_add(of_tables + memory::merging_lists(&lists)))?;
             filter.add_tables(&adopted.plan, tables);
             pipeline.watch.progress(Phase::Tables, 4, 4)?;
-            Ok(Merged { planned: self, tables, lists, filter, of_tables })
+            Ok(Merged { planned: self, tables, lists, filter })
         })
     }
 }
@@ -104,8 +96,6 @@ pub(super) struct Merged<'a> {
     tables: &'a MergedTables,
     pub lists: MergedLists<'a>,
     pub filter: Filter,
-    /// Bytes of memory of the tables.
-    pub of_tables: u64,
 }
 
 impl<'a> Merged<'a> {

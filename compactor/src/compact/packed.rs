@@ -19,7 +19,7 @@ use crate::output::{Draft, OutputRows};
 use crate::progress::{Phase, Watch};
 use crate::remap::{KnownOutput, write_remaps};
 use crate::row_merger::RowMerger;
-use crate::{CompactError, CompactOptions, memory};
+use crate::{CompactError, CompactOptions};
 
 /// Receives the bytes of each input's remap, with the input's number.
 pub(super) type PublishRemap<'a, E> = &'a mut dyn FnMut(usize, Vec<u8>) -> Result<(), E>;
@@ -117,7 +117,7 @@ impl<'a> Packed<'a> {
     /// Publishes the outputs, if `publish` is given, and then the remaps.
     ///
     /// # Errors
-    /// The outputs could exceed the memory limit, and the errors of `publish` and `publish_remap`.
+    /// Those of `publish` and `publish_remap`, and outputs that cannot be written.
     pub(super) fn publish<E: From<CompactError>>(
         self,
         publish: Option<impl FnMut(u32, Draft<'_>) -> Result<BlockId, E>>,
@@ -128,7 +128,6 @@ impl<'a> Packed<'a> {
         let (pipeline, verified) = (planned.pipeline, planned.verified);
         summary.timings = pipeline.timings();
         let Some(publish) = publish else { return Ok(summary) };
-        pipeline.check_memory(planned.labels.fixed.saturating_add(merged.of_tables + memory::lists(&merged.lists)))?;
         let replan = verified.planning == Planning::Whole;
         let publication = Publication {
             merging: &merged.later_context(),

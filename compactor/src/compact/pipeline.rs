@@ -6,8 +6,8 @@ use std::time::Instant;
 use chronoxide_format::view::BlockView;
 
 use super::checks::Request;
+use crate::CompactOptions;
 use crate::progress::{Phase, Timings, Watch};
-use crate::{CompactError, CompactOptions, memory};
 
 /// Inputs and options of a compaction, its progress, and its limit of memory.
 pub(super) struct Pipeline<'a> {
@@ -48,10 +48,5 @@ impl<'a> Pipeline<'a> {
 
     pub(super) fn timings(&self) -> Timings {
         *self.timings.borrow()
-    }
-
-    /// Refuses a step that could exceed the limit of memory.
-    pub(super) fn check_memory(&self, needed: u64) -> Result<(), CompactError> {
-        memory::check(needed, self.options())
     }
 }

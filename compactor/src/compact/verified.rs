@@ -6,12 +6,13 @@ use chronoxide_format::view::OwnedMeta;
 use chronoxide_format::write::BlockMeta;
 
 use super::balance::Totals;
-use super::checks::{Estimate, check_names, check_options};
+use super::checks::{check_names, check_options};
 use super::pipeline::Pipeline;
 use super::planning::Planning;
 use crate::columns::MergedColumns;
 use crate::error::InInput;
 use crate::external::Lifted;
+use crate::memory::Need;
 use crate::progress::Phase;
 use crate::{CompactError, meta};
 
@@ -19,8 +20,8 @@ use crate::{CompactError, meta};
 pub(super) struct Verified<'a> {
     pub totals: Totals,
     pub planning: Planning,
-    /// Bytes of memory that all steps need at most, besides labels, tables and lists.
-    pub fixed: u64,
+    /// Memory of all steps, unless something is translated.
+    pub memory: Need,
     pub metas: Vec<OwnedMeta>,
     /// Meta of the outputs, apart from what follows from their rows.
     pub meta: BlockMeta,
@@ -39,7 +40,7 @@ impl<'a> Verified<'a> {
     pub(super) fn new(pipeline: &Pipeline<'a>) -> Result<Self, CompactError> {
         let (inputs, options) = (pipeline.inputs(), pipeline.options());
         check_options(options)?;
-        let (Estimate { planning, fixed, .. }, totals) = pipeline.time(Phase::Verify, || verify(pipeline))?;
+        let ((planning, memory), totals) = pipeline.time(Phase::Verify, || verify(pipeline))?;
         pipeline.time(Phase::Tables, || {
             let (metas, metrics) = meta::copy(inputs)?;
             let columns = match pipeline.has_outputs {
@@ -56,18 +57,18 @@ impl<'a> Verified<'a> {
                 meta.carried = only.carried_sections().in_input(0)?.map(Arc::new);
             }
             check_names(meta.policy, options)?;
-            Ok(Self { totals, planning, fixed, metas, meta, lifted, columns })
+            Ok(Self { totals, planning, memory, metas, meta, lifted, columns })
         })
     }
 }
 
-/// Verifies the inputs, unless the first steps could exceed the memory limit.
-fn verify(pipeline: &Pipeline<'_>) -> Result<(Estimate, Totals), CompactError> {
-    let estimate = Estimate::from_catalogues(pipeline.request, pipeline.has_outputs, pipeline.has_remaps);
-    if let Ok(estimate) = &estimate {
-        pipeline.check_memory(estimate.of_labels())?;
+/// Verifies the inputs, unless the merge could exceed the memory limit.
+fn verify(pipeline: &Pipeline<'_>) -> Result<((Planning, Need), Totals), CompactError> {
+    let foreseen = pipeline.request.foresee(pipeline.has_outputs, pipeline.has_remaps);
+    if let Ok((_, need)) = &foreseen {
+        need.check(pipeline.options())?;
     }
     // Without an estimate an input is damaged: verification names the rule that it breaks.
     let totals = Totals::from_inputs(pipeline.inputs(), &pipeline.watch)?;
-    Ok((estimate?, totals))
+    Ok((foreseen?, totals))
 }

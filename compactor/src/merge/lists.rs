@@ -83,15 +83,6 @@ impl<'a> MergedLists<'a> {
         &self.pools[&part]
     }
 
-    /// Returns the number of lists of all pools, and the bytes of their members.
-    pub(crate) fn len(&self) -> (u64, u64) {
-        let of_pool = |pool: &MergedPool<'_>| {
-            let store = pool.store.read().unwrap_or_else(PoisonError::into_inner);
-            (store.lists.len() as u64, store.lists.lists().byte_len() as u64)
-        };
-        self.pools.values().map(of_pool).fold((0, 0), |sum, pool| (sum.0 + pool.0, sum.1 + pool.1))
-    }
-
     /// Frees the memory of known unions. Lists that are united later are united again.
     pub(crate) fn forget_unions(&self) {
         self.each_store(|store| (store.sets, store.unions) = Default::default());

@@ -40,7 +40,7 @@ mod vocabulary;
 
 pub(crate) use changes::KeyChanges;
 pub(crate) use filter::{Filter, MAX_SELECTORS};
-pub(crate) use inputs::{inner_tables, keyset, table};
+pub(crate) use inputs::keyset;
 pub(crate) use keysets::{MergeContext, OpenKeyset, Piece};
 pub(crate) use label_rows::{AllLabelRows, InputContext};
 pub(crate) use lists::{MergedLists, MergedPool, PoolReader};

@@ -109,11 +109,6 @@ impl MergedTables {
         }
     }
 
-    /// Returns the number of rows of inner tables of inputs that have a merged row.
-    pub(crate) fn mapped_rows(&self) -> usize {
-        self.inner_maps.iter().flatten().map(Vec::len).sum()
-    }
-
     /// Returns the fingerprints of the rows of a part.
     pub(crate) fn fingerprints<'m>(&'m self, vocabulary: &'m Vocabulary<'_>, part: Part) -> &'m [Fingerprint] {
         match part {

@@ -8,8 +8,8 @@ use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, ancestors};
 
 use super::document::VERSION;
-use super::estimate::InputMemory;
 use super::{JobInput, Merge, Schedule, ScheduleError, ScheduleOptions, ScheduledJob, StoredBlock};
+use crate::memory::InputMemory;
 use crate::strategy::{StrategyOptions, choose, describe};
 
 /// Maximum number of shards of a merge.
@@ -93,6 +93,7 @@ struct Splitter<'a> {
 }
 
 impl Splitter<'_> {
+    /// Returns what blocks add to the memory of a job.
     fn memory(&self, blocks: &[&Listed]) -> InputMemory {
         let of_block = |block: &&Listed| {
             let Facts { counts, series, .. } = &block.facts;
@@ -114,11 +115,11 @@ impl Splitter<'_> {
         let of_series = self.sizing.job_series.map_or(1, |most| Self::series(&self.blocks).div_ceil(most.max(1)));
         let mut shards = u32::try_from(of_series).unwrap_or(u32::MAX).clamp(1, MAX_SHARDS);
         if let Some(limit) = self.sizing.job_memory {
-            let memory = self.memory(&self.blocks);
-            let is_whole = shards == 1 && memory.job(self.options.replan) <= limit;
-            while !is_whole && (shards == 1 || memory.shard(shards, self.options.replan) > limit) {
+            let (memory, learns) = (self.memory(&self.blocks), self.options.replan);
+            let is_whole = shards == 1 && memory.job(learns) <= limit;
+            while !is_whole && (shards == 1 || memory.shard(shards).job(learns) > limit) {
                 if shards == MAX_SHARDS {
-                    let needed = memory.shard(shards, self.options.replan);
+                    let needed = memory.shard(shards).job(learns);
                     return Err(ScheduleError::Memory { merge: self.merge.clone(), needed, limit });
                 }
                 shards = (shards * 2).min(MAX_SHARDS);
@@ -195,7 +196,7 @@ impl Schedule {
         if splits.len() == 1 {
             return Ok(());
         }
-        let memory = splitter.memory(blocks).shard(shards.get(), splitter.options.replan);
+        let memory = splitter.memory(blocks).shard(shards.get()).job(splitter.options.replan);
         for output in 0..shards.get() {
             let inputs = splits.iter().map(|split| JobInput::Output { job: split.clone(), output }).collect();
             let series = Splitter::series(blocks);

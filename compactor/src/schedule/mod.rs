@@ -26,7 +26,6 @@
 //! |---|---|
 //! | `document` | [`Schedule`]: jobs with inputs, outputs, options and memory, as JSON (`spec/schedule.schema.json`) |
 //! | `make` | [`make`] and [`make_checked`]: from a listing to a schedule |
-//! | `estimate` | memory of a job, from the catalogues of its inputs |
 //! | `staging` | keys of a schedule's objects |
 //! | `record` | [`Record`]: inputs, outputs and balance of a finished job |
 //! | `run` | [`run`]: one job |
@@ -41,7 +40,6 @@ mod commit;
 mod delete;
 mod document;
 mod error;
-mod estimate;
 mod make;
 mod record;
 mod run;
