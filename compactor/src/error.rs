@@ -42,11 +42,11 @@ pub enum CompactError {
     Options { what: &'static str },
     /// The merge could exceed the memory limit. Nothing was done.
     #[error(
-        "the merge could need {} or more, and may take {} (--memory-limit, and free disk space for scratch files): merge fewer blocks at once, or raise the limit",
+        "the merge needs up to {} of memory, and may take {} (--memory-limit, and free disk space for scratch files): merge fewer blocks at once, or raise the limit",
         human::bytes(*needed), human::bytes(*limit)
     )]
     Memory {
-        /// Approximate maximum number of bytes for a step. A later step may need more.
+        /// A number of bytes that suffices.
         needed: u64,
         limit: u64,
     },

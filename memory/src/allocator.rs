@@ -3,18 +3,13 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
 use std::io;
-#[cfg(target_os = "linux")]
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 
-use crate::count;
-#[cfg(target_os = "linux")]
 use crate::scratch::Scratch;
+use crate::{LARGE, count};
 
-/// Minimum bytes of an allocation that can spill. Each costs two calls of the system.
-const LARGE: usize = 256 << 10;
-
-/// Minimum bytes of an allocation that spills early. It lives long, as a rule, and is read in order.
+/// Minimum bytes of an allocation that spills first. It lives long, as a rule, and is read in order.
 const HUGE: usize = 4 << 20;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -22,19 +17,21 @@ static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Error of the first allocation that could not spill.
 static REFUSED: AtomicI32 = AtomicI32::new(0);
 
-#[cfg(target_os = "linux")]
+/// True from the first allocation on that spills.
+static IS_SPARING: AtomicBool = AtomicBool::new(false);
+
 static SCRATCH: OnceLock<Scratch> = OnceLock::new();
 
-/// Global allocator that counts the heap and keeps it below a [`limit`]: large allocations that would exceed it are
-/// ranges of a mapped scratch file instead, whose pages the system writes and drops when it needs memory.
+/// Global allocator that counts the heap and keeps it below a [`limit`]: allocations that would exceed it are in a
+/// mapped scratch file instead, whose pages the system writes and drops when it needs memory.
 ///
 /// The system's allocator does the rest. Counting costs an addition per call, and another one of all threads per
-/// 64 KiB. Without a limit nothing spills.
+/// 64 KiB. An allocation of 256 KiB or more in the file costs two calls of the system, a smaller one a lock. Without a
+/// limit nothing spills.
 ///
-/// Allocations below 256 KiB never spill, so a program whose memory is in small ones can exceed the limit: long tasks
-/// call [`check`] from time to time. A scratch file on a disk that loses what was written to it corrupts memory, as
-/// swap space would. Spilling works on Linux, on file systems with `fallocate` and holes, such as ext4, XFS, Btrfs and
-/// tmpfs (whose files are memory).
+/// A program exceeds the limit if the file cannot grow: long tasks call [`check`] from time to time. A scratch file on a
+/// disk that loses what was written to it corrupts memory, as swap space would. Spilling works on Linux, on file systems
+/// with `fallocate` and holes, such as ext4, XFS, Btrfs and tmpfs (whose files are memory).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpillingAllocator;
 
@@ -56,15 +53,15 @@ pub struct Usage {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Exceeded {
-    /// Small allocations alone exceed the limit.
-    #[error("small allocations took {heap} bytes of memory, and the limit is {limit}")]
+    /// Nothing spills: [`spill_to`] was not called, or failed.
+    #[error("{heap} bytes of memory are in use, and the limit is {limit}")]
     Heap {
         /// Bytes of the heap.
         heap: usize,
         /// The limit.
         limit: usize,
     },
-    /// Large allocations cannot spill.
+    /// The disk is full, or fails.
     #[error("the scratch file cannot grow")]
     Scratch(#[source] io::Error),
 }
@@ -81,22 +78,13 @@ pub fn limit(bytes: usize) {
 /// # Errors
 /// The system or the file system cannot do it. Nothing spills then, and [`check`] fails beyond the limit.
 pub fn spill_to(file: File) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        if SCRATCH.get().is_none() {
-            let scratch = Scratch::new(file).inspect_err(refuse)?;
-            let _ = SCRATCH.set(scratch);
-        }
-        Ok(())
+    if SCRATCH.get().is_none() {
+        let scratch = Scratch::new(file).inspect_err(refuse)?;
+        let _ = SCRATCH.set(scratch);
     }
-    #[cfg(not(target_os = "linux"))]
-    {
-        drop(file);
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    Ok(())
 }
 
-#[cfg(target_os = "linux")]
 fn refuse(error: &io::Error) {
     let code = error.raw_os_error().unwrap_or(libc::ENOSPC);
     let _ = REFUSED.compare_exchange(0, code, Relaxed, Relaxed);
@@ -106,10 +94,7 @@ fn refuse(error: &io::Error) {
 #[must_use]
 pub fn usage() -> Usage {
     let (heap, peak_heap) = (count::heap(), count::peak());
-    #[cfg(target_os = "linux")]
     let (spilled, peak_spilled) = SCRATCH.get().map_or((0, 0), |scratch| (scratch.held(), scratch.peak()));
-    #[cfg(not(target_os = "linux"))]
-    let (spilled, peak_spilled) = (0, 0);
     Usage { heap, peak_heap, spilled, peak_spilled }
 }
 
@@ -126,33 +111,43 @@ pub fn check() -> Result<(), Exceeded> {
     }
 }
 
-/// Returns the heap that an allocation of this size may fill. The largest spill first, so that small ones have room.
+/// Returns the heap that an allocation of this size may fill. The largest spill first, so that small ones have room:
+/// they are read more often.
 fn share(size: usize, limit: usize) -> usize {
     match size {
-        0..LARGE => usize::MAX,
-        LARGE..HUGE => limit - limit / 8,
-        _ => limit - limit / 8 * 3,
+        0..1024 => limit - limit / 32,
+        1024..LARGE => limit - limit / 8,
+        LARGE..HUGE => limit - limit / 4,
+        _ => limit / 2,
     }
 }
 
 /// Returns an allocation in the scratch file, if the heap has no room for `added` bytes, and null otherwise.
-#[cfg(target_os = "linux")]
 fn spill(layout: Layout, added: usize) -> *mut u8 {
-    let share = share(layout.size(), LIMIT.load(Relaxed));
-    let has_room = || count::heap().saturating_add(added) <= share;
-    if share == usize::MAX || layout.align() > 4096 || has_room() {
+    let limit = LIMIT.load(Relaxed);
+    if limit == usize::MAX || count::heap().saturating_add(added) <= share(layout.size(), limit) {
         return std::ptr::null_mut();
     }
     let Some(scratch) = SCRATCH.get() else { return std::ptr::null_mut() };
-    scratch.allocate(layout.size()).unwrap_or_else(|error| {
+    if !IS_SPARING.load(Relaxed) && !IS_SPARING.swap(true, Relaxed) {
+        spare();
+    }
+    scratch.allocate(layout).unwrap_or_else(|error| {
         refuse(&error);
         std::ptr::null_mut()
     })
 }
 
-#[cfg(not(target_os = "linux"))]
-fn spill(_layout: Layout, _added: usize) -> *mut u8 {
-    std::ptr::null_mut()
+/// Makes the system's allocator give back what is freed. By default it keeps up to 64 MiB, which is faster as long as
+/// there is enough.
+fn spare() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: calls without pointers, which any thread may make.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE as libc::c_int);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, HUGE as libc::c_int);
+        libc::malloc_trim(0);
+    }
 }
 
 /// Returns the bytes that the system's allocator takes for a size, by and large.
@@ -167,9 +162,9 @@ fn counted(block: *mut u8, size: usize) -> *mut u8 {
     block
 }
 
-// SAFETY: a block is one of the system's allocator, to which each call about it is passed on, or a range of the scratch
-// file, which is mapped as long as the process lives, is as long as the block, and is handed out once. Addresses tell
-// which. Neither counting nor the scratch file allocates.
+// SAFETY: a block is one of the system's allocator, to which each call about it is passed on, or one of the scratch file,
+// which is mapped as long as the process lives, is as long as the block, and is handed out to one caller until it is freed.
+// Addresses tell which. Neither counting nor the scratch file allocates.
 unsafe impl GlobalAlloc for SpillingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let spilled = spill(layout, layout.size());
@@ -181,9 +176,12 @@ unsafe impl GlobalAlloc for SpillingAllocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // Unused ranges of the file are zeros.
         let spilled = spill(layout, layout.size());
         if !spilled.is_null() {
+            if layout.size() < LARGE {
+                // SAFETY: the block is new, and has that many bytes.
+                unsafe { spilled.write_bytes(0, layout.size()) };
+            }
             return spilled;
         }
         // SAFETY: as above.
@@ -191,9 +189,9 @@ unsafe impl GlobalAlloc for SpillingAllocator {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        #[cfg(target_os = "linux")]
         if let Some(scratch) = SCRATCH.get().filter(|scratch| scratch.contains(block)) {
-            return scratch.free(block, layout.size());
+            // SAFETY: the address tells that the block is one of the file, and the caller gives it up.
+            return unsafe { scratch.free(block, layout) };
         }
         count::add(-taken(layout.size()));
         // SAFETY: a block outside of the file comes from `System`, with this layout.
@@ -203,21 +201,13 @@ unsafe impl GlobalAlloc for SpillingAllocator {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that the size does not overflow when it is rounded up to the alignment.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let is_spilled;
-        #[cfg(target_os = "linux")]
-        {
-            let scratch = SCRATCH.get().filter(|scratch| scratch.contains(block));
-            if scratch.is_some_and(|scratch| scratch.resize(block, layout.size(), size)) {
-                return block;
-            }
-            is_spilled = scratch.is_some();
+        let scratch = SCRATCH.get().filter(|scratch| scratch.contains(block));
+        if scratch.is_some_and(|scratch| scratch.resize(block, layout, new)) {
+            return block;
         }
-        #[cfg(not(target_os = "linux"))]
-        {
-            is_spilled = false;
-        }
-        let mut moved = spill(new, size.saturating_sub(layout.size()));
-        if moved.is_null() && !is_spilled {
+        let added = if scratch.is_some() { size } else { size.saturating_sub(layout.size()) };
+        let mut moved = spill(new, added);
+        if moved.is_null() && scratch.is_none() {
             // SAFETY: a block outside of the file comes from `System`, with this layout.
             moved = unsafe { System.realloc(block, layout, size) };
             if !moved.is_null() {

@@ -3,7 +3,8 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `allocator` | the global allocator: counts the heap, and decides what spills |
-//! | `scratch` | large allocations as ranges of a mapped file |
+//! | `scratch` | allocations in a mapped file |
+//! | `class` | sizes of small allocations there |
 //! | `count` | bytes of the heap, added up per thread |
 //!
 //! ```
@@ -24,8 +25,13 @@
 //! ```
 
 mod allocator;
-mod count;
 #[cfg(target_os = "linux")]
+mod class;
+mod count;
+#[cfg_attr(not(target_os = "linux"), path = "unsupported.rs")]
 mod scratch;
 
 pub use allocator::{Exceeded, SpillingAllocator, Usage, check, limit, spill_to, usage};
+
+/// Minimum bytes of a large allocation, which takes memory of the system for itself.
+const LARGE: usize = 256 << 10;

@@ -1,21 +1,30 @@
-//! Large allocations as ranges of a mapped file: [`Scratch`].
+//! Allocations in a mapped file: [`Scratch`].
 //!
-//! The file is mapped once, much longer than it will ever get: it has holes. An allocation takes the next range, for
-//! which the file system reserves space, so that a full disk is an allocation that fails and not a signal later. A
-//! range that is freed becomes a hole again, and is never used again.
+//! The file is mapped once, much longer than it will ever get: it has holes. A large allocation takes the next range,
+//! for which the file system reserves space, so that a full disk is an allocation that fails and not a signal later. A
+//! range that is freed becomes a hole again, and is never used again. Small allocations are parts of such ranges, and
+//! are used again.
 
+use std::alloc::Layout;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use memmap2::{MmapOptions, MmapRaw};
+
+use crate::LARGE;
+use crate::class::{CLASSES, Class};
 
 /// Lengths of the map, from what would be best to what is still useful. File systems and `ulimit -v` allow less.
 const LENGTHS: [u64; 4] = [8 << 40, 1 << 40, 64 << 30, 4 << 30];
 
 /// Unit of ranges: a multiple of the size of a page on all systems.
 const UNIT: usize = 64 << 10;
+
+/// Maximum alignment of an allocation.
+const MAX_ALIGN: usize = 4096;
 
 /// A mapped scratch file.
 pub(crate) struct Scratch {
@@ -25,7 +34,18 @@ pub(crate) struct Scratch {
     next: AtomicUsize,
     held: AtomicUsize,
     peak: AtomicUsize,
+    parts: [Mutex<Parts>; CLASSES],
 }
+
+/// Small allocations of one class. Places are offsets in the file.
+struct Parts {
+    /// The freed part that is used next. Its first bytes are the place of the one after it, or [`NONE`].
+    freed: usize,
+    /// Unused rest of a range.
+    unused: std::ops::Range<usize>,
+}
+
+const NONE: usize = usize::MAX;
 
 impl Scratch {
     /// Maps a file, which must be empty, and which nothing else may read or write.
@@ -41,7 +61,8 @@ impl Scratch {
             });
             match mapped {
                 Ok(map) => {
-                    let scratch = Self { file, map, next: 0.into(), held: 0.into(), peak: 0.into() };
+                    let parts = [const { Mutex::new(Parts { freed: NONE, unused: 0..0 }) }; CLASSES];
+                    let scratch = Self { file, map, next: 0.into(), held: 0.into(), peak: 0.into(), parts };
                     scratch.reserve(0, UNIT)?;
                     scratch.punch(0, UNIT)?;
                     return Ok(scratch);
@@ -52,15 +73,20 @@ impl Scratch {
         Err(refused)
     }
 
-    /// Returns a range of zeros, aligned to pages, or why there is none.
-    pub(crate) fn allocate(&self, len: usize) -> io::Result<*mut u8> {
-        let len = units(len).ok_or(io::ErrorKind::OutOfMemory)?;
-        let end = |start: usize| start.checked_add(len).filter(|&end| end <= self.map.len());
-        let start = self.next.fetch_update(Relaxed, Relaxed, end).map_err(|_| io::ErrorKind::StorageFull)?;
-        self.reserve(start, len)?;
-        let held = self.held.fetch_add(len, Relaxed) + len;
-        self.peak.fetch_max(held, Relaxed);
-        Ok(self.map.as_mut_ptr().wrapping_add(start))
+    /// Returns an allocation, or why there is none. A large one is zeros.
+    pub(crate) fn allocate(&self, layout: Layout) -> io::Result<*mut u8> {
+        if layout.align() > MAX_ALIGN {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let (place, len) = match Class::of(layout) {
+            Some(class) => (self.part(class)?, class.len()),
+            None => {
+                let len = units(layout.size()).ok_or(io::ErrorKind::OutOfMemory)?;
+                (self.range(len)?, len)
+            }
+        };
+        self.add(len);
+        Ok(self.map.as_mut_ptr().wrapping_add(place))
     }
 
     /// Returns true if an allocation is in the file.
@@ -68,18 +94,87 @@ impl Scratch {
         self.offset(block) < self.map.len()
     }
 
-    /// Frees an allocation of this length.
-    pub(crate) fn free(&self, block: *mut u8, len: usize) {
-        let len = units(len).unwrap_or(0);
-        self.held.fetch_sub(len, Relaxed);
-        // A range that stays takes space on the disk until the process ends, and nothing else.
-        let _ = self.punch(self.offset(block), len);
+    /// Frees an allocation.
+    ///
+    /// # Safety
+    /// The block is one of this file with this layout, and is not used any more.
+    pub(crate) unsafe fn free(&self, block: *mut u8, layout: Layout) {
+        let place = self.offset(block);
+        match Class::of(layout) {
+            Some(class) => {
+                self.held.fetch_sub(class.len(), Relaxed);
+                let mut parts = self.lock(class);
+                // SAFETY: parts are aligned to 16 bytes or more and as long, and the caller gave this one up.
+                unsafe { block.cast::<usize>().write(parts.freed) };
+                parts.freed = place;
+            }
+            None => {
+                let len = units(layout.size()).unwrap_or(0);
+                self.held.fetch_sub(len, Relaxed);
+                // A range that stays takes space on the disk until the process ends, and nothing else.
+                let _ = self.punch(place, len);
+            }
+        }
     }
 
-    /// Changes the length of an allocation where it is. Returns false if it cannot grow there.
-    pub(crate) fn resize(&self, block: *mut u8, from: usize, to: usize) -> bool {
+    /// Changes the length of an allocation where it is. Returns false if it has to move.
+    pub(crate) fn resize(&self, block: *mut u8, from: Layout, to: Layout) -> bool {
+        match (Class::of(from), Class::of(to)) {
+            (None, None) => self.resize_range(self.offset(block), from.size(), to.size()),
+            (from, to) => from == to,
+        }
+    }
+
+    /// Returns the bytes of all allocations.
+    pub(crate) fn held(&self) -> usize {
+        self.held.load(Relaxed)
+    }
+
+    /// Returns the maximum of the bytes of all allocations.
+    pub(crate) fn peak(&self) -> usize {
+        self.peak.load(Relaxed)
+    }
+
+    fn add(&self, len: usize) {
+        let held = self.held.fetch_add(len, Relaxed) + len;
+        self.peak.fetch_max(held, Relaxed);
+    }
+
+    fn lock(&self, class: Class) -> std::sync::MutexGuard<'_, Parts> {
+        self.parts[class.number()].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Returns the place of a small allocation.
+    fn part(&self, class: Class) -> io::Result<usize> {
+        let len = class.len();
+        let mut parts = self.lock(class);
+        if parts.freed != NONE {
+            let place = parts.freed;
+            let block = self.map.as_mut_ptr().wrapping_add(place).cast::<usize>();
+            // SAFETY: a freed part is in the map, and has the place of the next one, which `free` has written.
+            parts.freed = unsafe { block.read() };
+            return Ok(place);
+        }
+        if parts.unused.len() < len {
+            let range = units(len.saturating_mul(64)).ok_or(io::ErrorKind::OutOfMemory)?.min(LARGE.max(UNIT * 4));
+            let start = self.range(range)?;
+            parts.unused = start..start + range;
+        }
+        let place = parts.unused.start;
+        parts.unused.start += len;
+        Ok(place)
+    }
+
+    /// Returns the place of the next range, whose length is a multiple of [`UNIT`].
+    fn range(&self, len: usize) -> io::Result<usize> {
+        let end = |start: usize| start.checked_add(len).filter(|&end| end <= self.map.len());
+        let start = self.next.fetch_update(Relaxed, Relaxed, end).map_err(|_| io::ErrorKind::StorageFull)?;
+        self.reserve(start, len)?;
+        Ok(start)
+    }
+
+    fn resize_range(&self, start: usize, from: usize, to: usize) -> bool {
         let (Some(old), Some(new)) = (units(from), units(to)) else { return false };
-        let start = self.offset(block);
         if new <= old {
             if new < old {
                 self.held.fetch_sub(old - new, Relaxed);
@@ -95,19 +190,8 @@ impl Scratch {
         if self.reserve(start + old, new - old).is_err() {
             return false;
         }
-        let held = self.held.fetch_add(new - old, Relaxed) + (new - old);
-        self.peak.fetch_max(held, Relaxed);
+        self.add(new - old);
         true
-    }
-
-    /// Returns the bytes of all allocations.
-    pub(crate) fn held(&self) -> usize {
-        self.held.load(Relaxed)
-    }
-
-    /// Returns the maximum of the bytes of all allocations.
-    pub(crate) fn peak(&self) -> usize {
-        self.peak.load(Relaxed)
     }
 
     fn offset(&self, block: *mut u8) -> usize {

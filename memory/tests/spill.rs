@@ -12,7 +12,7 @@ const LIMIT: usize = 16 << 20;
 /// One test: the limit is that of the process.
 #[cfg(target_os = "linux")]
 #[test]
-fn large_allocations_beyond_the_limit_are_in_the_file() {
+fn allocations_beyond_the_limit_are_in_the_file() {
     assert_eq!(usage().peak_spilled, 0);
     limit(LIMIT);
     // Without a file nothing spills, and the limit is found to be exceeded.
@@ -52,12 +52,28 @@ fn large_allocations_beyond_the_limit_are_in_the_file() {
     assert!(usage().spilled >= LIMIT && zeros.iter().all(|&byte| byte == 0));
     drop(zeros);
 
+    // Small allocations beyond the limit, which are freed and used again.
+    for round in 0..2_usize {
+        let mut texts: Vec<String> = (0..3_usize << 18).map(|at| format!("{at}{:1$}", round, at % 50)).collect();
+        assert!(usage().spilled > LIMIT && usage().heap <= LIMIT, "{:?}", usage());
+        for at in (0..texts.len()).step_by(2) {
+            texts[at] = String::new();
+        }
+        let zeros: Vec<Vec<u8>> = (0..10_000).map(|at| vec![0; at % 500]).collect();
+        assert!(zeros.iter().flatten().all(|&byte| byte == 0), "used again");
+        for (at, text) in texts.iter().enumerate().skip(1).step_by(2) {
+            assert!(text.strip_prefix(&at.to_string()).is_some_and(|rest| rest.trim() == round.to_string()), "{text}");
+        }
+    }
+    assert_eq!(usage().spilled, 0);
+    check().unwrap();
+
     // Threads that allocate at once.
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
             scope.spawn(move || {
-                for round in 0..4 {
-                    let len = (round + 1) << 18;
+                for round in 0..8 {
+                    let len = (round + 1) << 16;
                     let mut bytes = vec![thread; len];
                     bytes.extend((0..len).map(|at| at as u8));
                     assert!(bytes[..len].iter().all(|&byte| byte == thread));
