@@ -34,7 +34,7 @@ pub fn default_limit() -> usize {
     usable().map_or(FALLBACK_LIMIT, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX / 2)).max(1)
 }
 
-/// Minimum limit of a merge. Its small allocations, which cannot spill, need less.
+/// Minimum limit of a merge: the program, its threads and their buffers take less.
 pub(crate) const LEAST_LIMIT: usize = 64 << 20;
 
 /// Keeps the heap below the limit of the user, or the default, times `jobs` that run at once. What exceeds it goes to a

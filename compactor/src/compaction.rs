@@ -112,7 +112,7 @@ impl Compaction<'_> {
     /// [`Block::unpack`](chronoxide_reader::Block::unpack) can follow this check.
     ///
     /// # Errors
-    /// [`CompactError::Memory`] if the estimate exceeds the limit. Of damaged inputs, the arenas are counted alone.
+    /// [`CompactError::Memory`]: see [`CompactOptions::memory_limit`]. Of damaged inputs, the arenas are counted alone.
     pub fn check_memory(&self) -> Result<(), CompactError> {
         check_memory(self.request(), true, self.remaps.is_some())
     }

@@ -26,12 +26,13 @@ static SCRATCH: OnceLock<Scratch> = OnceLock::new();
 /// mapped scratch file instead, whose pages the system writes and drops when it needs memory.
 ///
 /// The system's allocator does the rest. Counting costs an addition per call, and another one of all threads per
-/// 64 KiB. An allocation of 256 KiB or more in the file costs two calls of the system, a smaller one a lock. Without a
-/// limit nothing spills.
+/// 64 KiB. An allocation of 256 KiB or more in the file costs calls of the system, a smaller one a lock. Without a limit
+/// nothing spills.
 ///
 /// A program exceeds the limit if the file cannot grow: long tasks call [`check`] from time to time. A scratch file on a
-/// disk that loses what was written to it corrupts memory, as swap space would. Spilling works on Linux, on file systems
-/// with `fallocate` and holes, such as ext4, XFS, Btrfs and tmpfs (whose files are memory).
+/// disk that fails ends the process by a signal, and one that loses what was written corrupts memory, as swap space
+/// would. Spilling works on Linux, on file systems with holes that can be made later, such as ext4, XFS, Btrfs and tmpfs
+/// (whose files are memory).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpillingAllocator;
 
@@ -54,7 +55,7 @@ pub struct Usage {
 #[non_exhaustive]
 pub enum Exceeded {
     /// Nothing spills: [`spill_to`] was not called, or failed.
-    #[error("{heap} bytes of memory are in use, and the limit is {limit}")]
+    #[error("{heap} bytes of memory are in use, the limit is {limit}, and there is no scratch file for more")]
     Heap {
         /// Bytes of the heap.
         heap: usize,

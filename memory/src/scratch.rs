@@ -1,14 +1,14 @@
 //! Allocations in a mapped file: [`Scratch`].
 //!
-//! The file is mapped once, much longer than it will ever get: it has holes. A large allocation takes the next range,
-//! for which the file system reserves space, so that a full disk is an allocation that fails and not a signal later. A
-//! range that is freed becomes a hole again, and is never used again. Small allocations are parts of such ranges, and
-//! are used again.
+//! The file is mapped once, much longer than it will ever get: it has holes. A large allocation takes the next range, to
+//! which zeros are written, so that a full disk is an allocation that fails and not a signal later. A range that is freed
+//! becomes a hole again, and is never used again. Small allocations are parts of such ranges, and are used again.
 
 use std::alloc::Layout;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -198,15 +198,21 @@ impl Scratch {
         block.addr().wrapping_sub(self.map.as_ptr().addr())
     }
 
+    /// Writes zeros, so that the file system has taken space for all that belongs to a range. `fallocate` would not do:
+    /// on a full disk ext4 can lack a block to note that a part of what it reserved is used, which is a signal.
     fn reserve(&self, start: usize, len: usize) -> io::Result<()> {
-        self.change(0, start, len)
+        let mut start = start as u64;
+        let end = start + len as u64;
+        while start < end {
+            let zeros = &ZEROS[..ZEROS.len().min((end - start) as usize)];
+            self.file.write_all_at(zeros, start)?;
+            start += zeros.len() as u64;
+        }
+        Ok(())
     }
 
     fn punch(&self, start: usize, len: usize) -> io::Result<()> {
-        self.change(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, start, len)
-    }
-
-    fn change(&self, mode: libc::c_int, start: usize, len: usize) -> io::Result<()> {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         loop {
             // SAFETY: a call without pointers; the file is open as long as `self` lives.
             let done = unsafe { libc::fallocate(self.file.as_raw_fd(), mode, start as i64, len as i64) };
@@ -220,6 +226,8 @@ impl Scratch {
         }
     }
 }
+
+static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// Returns the bytes that a length takes.
 fn units(len: usize) -> Option<usize> {

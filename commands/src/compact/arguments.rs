@@ -227,7 +227,7 @@ Selectors are PromQL selectors. They need named files, and see the labels of the
 locked while a job runs in it; a bucket is listed again before outputs are published. A killed job can be run again. Blocks are merged only if they have equal external labels and the same label policy.
 
 Exit codes: 0 done; 1 a file cannot be read or written, or another job is running in the folder; 2 invalid arguments, inputs that cannot be \
-merged, or a merge that could exceed --memory-limit and the free disk space; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
+merged, or a merge that exceeds --memory-limit and the free disk space; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
 unsupported version or feature; 5 inputs of an earlier run were kept without proof, a block's claim about its inputs cannot be true, or another process changed the inputs; \
 130 interrupted.
 

@@ -5,6 +5,7 @@ mod command;
 mod external_labels;
 mod folder;
 mod follow;
+mod memory;
 mod named;
 mod random_claims;
 mod read_only;

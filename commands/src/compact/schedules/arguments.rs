@@ -120,7 +120,7 @@ A job can run again, and on several machines at once: its outputs follow from th
 is done is not done again. Jobs of stage 2 need those of stage 1.
 
 Exit codes: 0 done; 1 a file or object cannot be read or written, or a job that must come first is not done (run it again later); \
-2 invalid arguments or schedule, or a merge that could exceed --memory-limit and the free disk space; 3 an input is damaged; 4 an input has an unsupported version or \
+2 invalid arguments or schedule, or a merge that exceeds --memory-limit and the free disk space; 3 an input is damaged; 4 an input has an unsupported version or \
 feature; 5 the blocks have changed since the schedule was made, or the schedule was aborted; 130 interrupted.
 
 Examples:
