@@ -29,7 +29,7 @@ const INNER_LABEL: u64 = 4;
 const LIST: u64 = 112;
 /// Byte of encoded lists: merged, encoded again, and packed.
 const MEMBER_BYTE: u64 = 3;
-/// Byte of metric metadata: copied, kept as text, and written, in rows of 16 bytes or more, each of which takes 256.
+/// Byte of metric metadata: copied, kept as text, and written, in rows that take 256 for 16 or more.
 const METRIC_BYTE: u64 = 20;
 /// Byte of a section that is carried to the output: copied, and held until it is written.
 const CARRIED_BYTE: u64 = 2;
@@ -70,7 +70,7 @@ pub(crate) struct Steps {
     pub is_changing: bool,
 }
 
-/// What some inputs add to the memory of a merge.
+/// Part of some inputs in the memory of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InputMemory {
     /// Bytes that do not shrink when series are spread over shards.
@@ -232,9 +232,9 @@ impl InputMemory {
 /// Bytes of memory that a merge needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// What it certainly needs.
+    /// Certain minimum.
     pub least: u64,
-    /// An approximate maximum.
+    /// Approximate maximum.
     pub most: u64,
 }
 

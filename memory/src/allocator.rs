@@ -25,14 +25,14 @@ static SCRATCH: OnceLock<Scratch> = OnceLock::new();
 /// Global allocator that counts the heap and keeps it below a [`limit`]: allocations that would exceed it are in a
 /// mapped scratch file instead, whose pages the system writes and drops when it needs memory.
 ///
-/// The system's allocator does the rest. Counting costs an addition per call, and another one of all threads per
-/// 64 KiB. An allocation of 256 KiB or more in the file costs calls of the system, a smaller one a lock. Without a limit
+/// The system's allocator does the rest. Counting costs an addition per call, and another one of all threads per 64
+/// KiB. An allocation of 256 KiB or more in the file costs calls of the system, a smaller one a lock. Without a limit
 /// nothing spills.
 ///
-/// A program exceeds the limit if the file cannot grow: long tasks call [`check`] from time to time. A scratch file on a
-/// disk that fails ends the process by a signal, and one that loses what was written corrupts memory, as swap space
-/// would. Spilling works on Linux, on file systems with holes that can be made later, such as ext4, XFS, Btrfs and tmpfs
-/// (whose files are memory).
+/// A program exceeds the limit if the file cannot grow: long tasks call [`check`] from time to time. A scratch file on
+/// a disk that fails ends the process by a signal, and one that loses what was written corrupts memory, as swap space
+/// would. Spilling works on Linux, on file systems with holes that can be made later, such as ext4, XFS, Btrfs and
+/// tmpfs (whose files are memory).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpillingAllocator;
 
@@ -163,9 +163,9 @@ fn counted(block: *mut u8, size: usize) -> *mut u8 {
     block
 }
 
-// SAFETY: a block is one of the system's allocator, to which each call about it is passed on, or one of the scratch file,
-// which is mapped as long as the process lives, is as long as the block, and is handed out to one caller until it is freed.
-// Addresses tell which. Neither counting nor the scratch file allocates.
+// SAFETY: a block is one of the system's allocator, to which each call about it is passed on, or one of the scratch
+// file, which is mapped as long as the process lives, is as long as the block, and is handed out to one caller until it
+// is freed. Addresses tell which. Neither counting nor the scratch file allocates.
 unsafe impl GlobalAlloc for SpillingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let spilled = spill(layout, layout.size());

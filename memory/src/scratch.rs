@@ -1,8 +1,8 @@
 //! Allocations in a mapped file: [`Scratch`].
 //!
-//! The file is mapped once, much longer than it will ever get: it has holes. A large allocation takes the next range, to
-//! which zeros are written, so that a full disk is an allocation that fails and not a signal later. A range that is freed
-//! becomes a hole again, and is never used again. Small allocations are parts of such ranges, and are used again.
+//! The file is mapped once, much longer than it will ever get: it has holes. A large allocation takes the next range,
+//! to which zeros are written, so that a full disk is an allocation that fails and not a signal later. A range that is
+//! freed becomes a hole again, and is never used again. Small allocations are parts of such ranges, and are used again.
 
 use std::alloc::Layout;
 use std::fs::File;
