@@ -7,7 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
 use chronoxide_compactor::schedule::Sizing;
-use chronoxide_locations::Location;
+use chronoxide_format::view::BlockView;
+use chronoxide_locations::{Facts, Location};
 use chronoxide_object_server::{BUCKET, FAULTS, Fault, Proxy, Server, at_once, every, random};
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::sweep;
@@ -247,6 +248,64 @@ fn a_bucket_is_compacted_as_a_folder() {
         assert!(files(&remaps) == files(&of_bucket), "{case}");
         assert_eq!(files(&remaps).is_empty(), !arguments.contains(&"--remaps"), "{case}");
         bucket.scene.assert_seen(&case);
+    });
+}
+
+/// Options of a schedule have the effect that they have in place: see docs/compaction.md.
+#[test]
+fn a_schedule_ends_as_a_compaction_in_place() {
+    let rows: [(&[&str], &[&str]); 10] = [
+        (&[], &[]),
+        (&["--layout", "fixed"], &[]),
+        (&["--archive"], &[]),
+        (&["--replan"], &[]),
+        (&["--external-label", "cluster=eu"], &[]),
+        (&["--annotations", "drop"], &[]),
+        (&["--shards", "3", "--shard-by", "pod"], &[]),
+        (&["--min-time", "1970-01-01T04:00:00Z"], &[]),
+        (&["--max-time", "1970-01-01T04:00:00Z"], &[]),
+        (&["--archive"], &["--delete-inputs"]),
+    ];
+    at_once(rows, |(arguments, of_commit)| {
+        let bucket = Bucket::new(9, 5);
+        let folder = empty_folder();
+        let [in_place, scheduled] = ["in-place", "scheduled"].map(|name| folder.path().join(name));
+        for blocks in [&in_place, &scheduled] {
+            fs::create_dir(blocks).unwrap();
+            for key in bucket.scene.keys() {
+                fs::write(blocks.join(&key), bucket.scene.location.read(&key).unwrap()).unwrap();
+            }
+        }
+        let before = files(&in_place);
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+            let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+        };
+        let ranges: &[&str] = &["--ranges", "4h,12h"];
+        run(&[&["in-place"], ranges, arguments, of_commit].concat());
+        run(&[&["schedule", "scheduled", "-o", "schedule.json"], ranges, arguments].concat());
+        run(&["run", "--schedule", "schedule.json", "--all", "--memory-limit", "64MiB"]);
+        let at_once: &[&str] = if of_commit.is_empty() { &[] } else { &["--grace", "0s"] };
+        run(&[&["commit", "--schedule", "schedule.json"], of_commit, at_once].concat());
+        run(&["clean", "scheduled", "--grace", "0s"]);
+        fs::remove_dir_all(scheduled.join("chronoxide-schedules")).unwrap_or_default();
+        let [in_place, scheduled] = [&in_place, &scheduled].map(|blocks| files(blocks));
+        assert!(in_place != before, "{arguments:?}");
+        if !arguments.contains(&"--shards") {
+            assert!(in_place == scheduled, "{arguments:?}: {:?} and {:?}", in_place.keys(), scheduled.keys());
+            return;
+        }
+        // Jobs of a schedule write shards one by one, under the id of another job.
+        let [in_place, scheduled] = [in_place, scheduled].map(|blocks| {
+            let facts = |block: &Vec<u8>| Facts::from_view(&BlockView::open(block).unwrap()).unwrap();
+            let of_block = |block| {
+                let Facts { parents, series, fingerprint, .. } = facts(block);
+                (parents, series, fingerprint.to_parts())
+            };
+            blocks.values().map(of_block).collect::<BTreeSet<_>>()
+        });
+        assert_eq!(in_place, scheduled, "{arguments:?}");
     });
 }
 

@@ -19,12 +19,13 @@ fn the_changelog_names_the_version_of_the_planner() {
     assert_eq!(between(&changelog, "(planner version ", ")"), between(&planner, "pub const VERSION: u32 = ", ";"));
 }
 
-/// The limit of a run is beside its figure.
+/// A run with another limit than the default is named with it.
 #[test]
-fn the_readme_names_the_memory_limit_of_the_merges_of_a_thousand_million_series() {
+fn the_merges_of_a_thousand_million_series_have_the_default_limit_and_the_memory_that_the_readme_names() {
     let (readme, scale) = (read("README.md"), read("docs/scale.md"));
     let run = between(&scale, "\n## A thousand million series\n", "\n## ");
-    let limit = between(run, "chronoxide-compact w0/*.cx w1/*.cx w2/*.cx w3/*.cx -o 0.cx --memory-limit ", " ");
+    let options = between(run, "chronoxide-compact w0/*.cx w1/*.cx w2/*.cx w3/*.cx -o 0.cx", "#");
+    assert_eq!(options.trim(), "");
     let figure = between(&readme, "A thousand million series", "[docs/scale.md]");
-    assert!(figure.contains(&format!("`--memory-limit {limit}`")), "{figure}");
+    assert!(run.contains(" on 4 GiB of memory") && figure.contains(" 4 GiB of memory"), "{figure}");
 }
