@@ -126,7 +126,11 @@ fn share(size: usize, limit: usize) -> usize {
 /// Returns an allocation in the scratch file, if the heap has no room for `added` bytes, and null otherwise.
 fn spill(layout: Layout, added: usize) -> *mut u8 {
     let limit = LIMIT.load(Relaxed);
-    if limit == usize::MAX || count::heap().saturating_add(added) <= share(layout.size(), limit) {
+    // A disk that was full once would be asked at each allocation.
+    if limit == usize::MAX
+        || REFUSED.load(Relaxed) != 0
+        || count::heap().saturating_add(added) <= share(layout.size(), limit)
+    {
         return std::ptr::null_mut();
     }
     let Some(scratch) = SCRATCH.get() else { return std::ptr::null_mut() };
