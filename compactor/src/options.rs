@@ -51,8 +51,8 @@ pub struct CompactOptions {
     pub keeps_inputs: bool,
     /// Lineage of the outputs, if it is not that of a merge of the inputs.
     pub origin: Option<Origin>,
-    /// Bytes of memory of a merge. One that could need more, by an estimate, is refused. If the program counts its
-    /// memory, with the allocator of `chronoxide-memory`, only one that certainly needs more is.
+    /// Bytes of memory of a merge. One that could need more, by an estimate, is refused. If the program's
+    /// memory spills, with the allocator of `chronoxide-memory`, only one that certainly needs more is.
     pub memory_limit: Option<usize>,
 }
 

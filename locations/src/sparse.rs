@@ -53,6 +53,8 @@ impl Opening {
 
 /// Length from which an object is not opened: its checks alone have 512 MiB. A block of a billion series has 2 GiB.
 const MAX_LEN: u64 = 1 << 40;
+/// Length that can be reserved without asking first.
+const CERTAIN_LEN: u64 = 1 << 32;
 /// Bytes that are read when a chunk is missing. The number doubles as long as a query reads on where it ended.
 const FIRST_READ: u64 = 64 << 10;
 const LAST_READ: u64 = 8 << 20;
@@ -433,7 +435,9 @@ fn read_ranges(location: &Location, object: &Object, ranges: Vec<Range<u64>>) ->
 /// too long: an allocation that fails would end the process.
 fn zeros(byte_len: u64) -> Option<Vec<u8>> {
     let len = usize::try_from(byte_len).ok().filter(|_| byte_len <= MAX_LEN)?;
-    Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    if byte_len > CERTAIN_LEN {
+        Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    }
     Some(vec![0; len])
 }
 

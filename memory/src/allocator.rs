@@ -6,11 +6,8 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 
-use crate::scratch::Scratch;
-use crate::{LARGE, count};
-
-/// Minimum bytes of an allocation that spills first. It lives long, as a rule, and is read in order.
-const HUGE: usize = 4 << 20;
+use crate::scratch::{Scratch, explain};
+use crate::{HUGE, LARGE, count};
 
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
@@ -29,10 +26,10 @@ static SCRATCH: OnceLock<Scratch> = OnceLock::new();
 /// KiB. An allocation of 256 KiB or more in the file costs calls of the system, a smaller one a lock. Without a limit
 /// nothing spills.
 ///
-/// A program exceeds the limit if the file cannot grow: long tasks call [`check`] from time to time. A scratch file on
-/// a disk that fails ends the process by a signal, and one that loses what was written corrupts memory, as swap space
-/// would. Spilling works on Linux, on file systems with holes that can be made later, such as ext4, XFS, Btrfs and
-/// tmpfs (whose files are memory).
+/// A program exceeds the limit if the file cannot grow: long tasks call [`check`] from time to time. A page that the
+/// disk cannot read or write ends the process with a message and exit code 1, by a handler of `SIGBUS`, and one that it
+/// loses corrupts memory, as swap space would. Spilling works on Linux, on file systems with holes that can be made
+/// later, such as ext4, XFS, Btrfs and tmpfs (whose files are memory).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpillingAllocator;
 
@@ -80,10 +77,16 @@ pub fn limit(bytes: usize) {
 /// The system or the file system cannot do it. Nothing spills then, and [`check`] fails beyond the limit.
 pub fn spill_to(file: File) -> io::Result<()> {
     if SCRATCH.get().is_none() {
-        let scratch = Scratch::new(file).inspect_err(refuse)?;
-        let _ = SCRATCH.set(scratch);
+        let scratch = Scratch::new(file)?;
+        explain(SCRATCH.get_or_init(|| scratch));
     }
     Ok(())
+}
+
+/// Returns true if allocations beyond the limit go to a scratch file.
+#[must_use]
+pub fn can_spill() -> bool {
+    SCRATCH.get().is_some()
 }
 
 fn refuse(error: &io::Error) {
@@ -102,12 +105,14 @@ pub fn usage() -> Usage {
 /// Checks that the heap is within a twentieth of the limit.
 ///
 /// # Errors
-/// It is not.
+/// It is not, or was not after the disk was full.
 pub fn check() -> Result<(), Exceeded> {
     let (heap, limit) = (count::heap(), LIMIT.load(Relaxed));
+    let is_within = |heap: usize| heap <= limit.saturating_add(limit / 20);
     match REFUSED.load(Relaxed) {
-        _ if heap <= limit.saturating_add(limit / 20) => Ok(()),
+        0 if is_within(heap) => Ok(()),
         0 => Err(Exceeded::Heap { heap, limit }),
+        _ if is_within(count::peak()) => Ok(()),
         code => Err(Exceeded::Scratch(io::Error::from_raw_os_error(code))),
     }
 }
@@ -124,7 +129,7 @@ fn share(size: usize, limit: usize) -> usize {
 }
 
 /// Returns an allocation in the scratch file, if the heap has no room for `added` bytes, and null otherwise.
-fn spill(layout: Layout, added: usize) -> *mut u8 {
+fn spill(layout: Layout, added: usize, are_zeros: bool) -> *mut u8 {
     let limit = LIMIT.load(Relaxed);
     // A disk that was full once would be asked at each allocation.
     if limit == usize::MAX
@@ -137,7 +142,7 @@ fn spill(layout: Layout, added: usize) -> *mut u8 {
     if !IS_SPARING.load(Relaxed) && !IS_SPARING.swap(true, Relaxed) {
         spare();
     }
-    scratch.allocate(layout).unwrap_or_else(|error| {
+    scratch.allocate(layout, are_zeros).unwrap_or_else(|error| {
         refuse(&error);
         std::ptr::null_mut()
     })
@@ -172,7 +177,7 @@ fn counted(block: *mut u8, size: usize) -> *mut u8 {
 // is freed. Addresses tell which. Neither counting nor the scratch file allocates.
 unsafe impl GlobalAlloc for SpillingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let spilled = spill(layout, layout.size());
+        let spilled = spill(layout, layout.size(), false);
         if !spilled.is_null() {
             return spilled;
         }
@@ -181,7 +186,7 @@ unsafe impl GlobalAlloc for SpillingAllocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let spilled = spill(layout, layout.size());
+        let spilled = spill(layout, layout.size(), true);
         if !spilled.is_null() {
             if layout.size() < LARGE {
                 // SAFETY: the block is new, and has that many bytes.
@@ -211,7 +216,7 @@ unsafe impl GlobalAlloc for SpillingAllocator {
             return block;
         }
         let added = if scratch.is_some() { size } else { size.saturating_sub(layout.size()) };
-        let mut moved = spill(new, added);
+        let mut moved = spill(new, added, false);
         if moved.is_null() && scratch.is_none() {
             // SAFETY: a block outside of the file comes from `System`, with this layout.
             moved = unsafe { System.realloc(block, layout, size) };

@@ -31,7 +31,10 @@ mod count;
 #[cfg_attr(not(target_os = "linux"), path = "unsupported.rs")]
 mod scratch;
 
-pub use allocator::{Exceeded, SpillingAllocator, Usage, check, limit, spill_to, usage};
+pub use allocator::{Exceeded, SpillingAllocator, Usage, can_spill, check, limit, spill_to, usage};
 
 /// Minimum bytes of a large allocation, which takes memory of the system for itself.
 const LARGE: usize = 256 << 10;
+
+/// Minimum bytes of an allocation that spills first. It lives long, as a rule, and is read in order.
+const HUGE: usize = 4 << 20;

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use crate::LARGE;
 use crate::class::{CLASSES, Class};
+use crate::{HUGE, LARGE};
 
 /// Lengths of the map, from what would be best to what is still useful. File systems and `ulimit -v` allow less.
 const LENGTHS: [u64; 4] = [8 << 40, 1 << 40, 64 << 30, 4 << 30];
@@ -53,8 +53,14 @@ impl Scratch {
     /// # Errors
     /// The file system cannot reserve space or make holes, or the file cannot be mapped.
     pub(crate) fn new(file: File) -> io::Result<Self> {
-        let mut refused = io::Error::other("no length was tried");
-        for len in LENGTHS.into_iter().filter(|&len| len <= longest_file()) {
+        let mut refused = io::Error::from(io::ErrorKind::FileTooLarge);
+        // The heap needs addresses, too.
+        // SAFETY: the limits are valid for writing.
+        let file_size = limit(|limit| unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, limit) });
+        // SAFETY: as above.
+        let addresses = limit(|limit| unsafe { libc::getrlimit(libc::RLIMIT_AS, limit) });
+        let longest = file_size.min(addresses / 4);
+        for len in LENGTHS.into_iter().filter(|&len| len <= longest) {
             let mapped = file.set_len(len).and_then(|()| {
                 let len = usize::try_from(len).map_err(io::Error::other)?;
                 MmapOptions::new().len(len).map_raw(&file)
@@ -73,8 +79,9 @@ impl Scratch {
         Err(refused)
     }
 
-    /// Returns an allocation, or why there is none. A large one is zeros.
-    pub(crate) fn allocate(&self, layout: Layout) -> io::Result<*mut u8> {
+    /// Returns an allocation, or why there is none. A large one is zeros; of one that is to be zeros, the file system
+    /// takes space later.
+    pub(crate) fn allocate(&self, layout: Layout, are_zeros: bool) -> io::Result<*mut u8> {
         if layout.align() > MAX_ALIGN {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -82,7 +89,8 @@ impl Scratch {
             Some(class) => (self.part(class)?, class.len()),
             None => {
                 let len = units(layout.size()).ok_or(io::ErrorKind::OutOfMemory)?;
-                (self.range(len)?, len)
+                let is_hole = are_zeros && len >= HUGE;
+                (if is_hole { self.hole(len)? } else { self.range(len)? }, len)
             }
         };
         self.add(len);
@@ -156,7 +164,8 @@ impl Scratch {
             return Ok(place);
         }
         if parts.unused.len() < len {
-            let range = units(len.saturating_mul(64)).ok_or(io::ErrorKind::OutOfMemory)?.min(LARGE.max(UNIT * 4));
+            // Few of the longest, so that little is left over.
+            let range = units((64 * len).min(LARGE.max(4 * len))).ok_or(io::ErrorKind::OutOfMemory)?;
             let start = self.range(range)?;
             parts.unused = start..start + range;
         }
@@ -167,10 +176,15 @@ impl Scratch {
 
     /// Returns the place of the next range, whose length is a multiple of [`UNIT`].
     fn range(&self, len: usize) -> io::Result<usize> {
-        let end = |start: usize| start.checked_add(len).filter(|&end| end <= self.map.len());
-        let start = self.next.fetch_update(Relaxed, Relaxed, end).map_err(|_| io::ErrorKind::StorageFull)?;
+        let start = self.hole(len)?;
         self.reserve(start, len)?;
         Ok(start)
+    }
+
+    /// Returns the place of the next range, without space of the file system.
+    fn hole(&self, len: usize) -> io::Result<usize> {
+        let end = |start: usize| start.checked_add(len).filter(|&end| end <= self.map.len());
+        Ok(self.next.fetch_update(Relaxed, Relaxed, end).map_err(|_| io::ErrorKind::StorageFull)?)
     }
 
     fn resize_range(&self, start: usize, from: usize, to: usize) -> bool {
@@ -201,12 +215,12 @@ impl Scratch {
     /// Writes zeros, so that the file system has taken space for all that belongs to a range. `fallocate` would not do:
     /// on a full disk ext4 can lack a block to note that a part of what it reserved is used, which is a signal.
     fn reserve(&self, start: usize, len: usize) -> io::Result<()> {
-        let mut start = start as u64;
-        let end = start + len as u64;
-        while start < end {
-            let zeros = &ZEROS[..ZEROS.len().min((end - start) as usize)];
-            self.file.write_all_at(zeros, start)?;
-            start += zeros.len() as u64;
+        for done in (0..len).step_by(ZEROS.len()) {
+            let zeros = &ZEROS[..ZEROS.len().min(len - done)];
+            if let Err(error) = self.file.write_all_at(zeros, (start + done) as u64) {
+                let _ = self.punch(start, len);
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -234,12 +248,39 @@ fn units(len: usize) -> Option<usize> {
     len.checked_next_multiple_of(UNIT)
 }
 
-/// Returns the limit of `ulimit -f`. Exceeding it would be a signal.
-fn longest_file() -> u64 {
+/// Returns a soft limit of the process in bytes.
+fn limit(get: impl FnOnce(*mut libc::rlimit) -> libc::c_int) -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid for writing.
-    match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } {
-        0 => limit.rlim_cur,
-        _ => 0,
+    if get(&raw mut limit) == 0 { limit.rlim_cur } else { 0 }
+}
+
+/// Addresses of the map, for the signal handler.
+static START: AtomicUsize = AtomicUsize::new(0);
+static LEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Ends the process with a message if a page of the file cannot be read or written.
+extern "C" fn end_of_page(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the system passes valid information; all calls may be made in a signal handler.
+    unsafe {
+        if (*info).si_addr().addr().wrapping_sub(START.load(Relaxed)) < LEN.load(Relaxed) {
+            let message = b"error: memory beyond the limit cannot be in the scratch file: the disk is full, or fails\n";
+            libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
+            libc::_exit(1);
+        }
+        // Not ours: the instruction runs again, and ends the process.
+        libc::signal(signal, libc::SIG_DFL);
+    }
+}
+
+/// Names the reason if a disk that is full, or fails, ends the process.
+pub(crate) fn explain(scratch: &Scratch) {
+    START.store(scratch.map.as_ptr().addr(), Relaxed);
+    LEN.store(scratch.map.len(), Relaxed);
+    // SAFETY: all bytes of the action may be zero, and the handler calls what a handler may call.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = end_of_page as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
     }
 }

@@ -12,7 +12,7 @@ impl Scratch {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(crate) fn allocate(&self, _layout: Layout) -> io::Result<*mut u8> {
+    pub(crate) fn allocate(&self, _layout: Layout, _are_zeros: bool) -> io::Result<*mut u8> {
         match *self {}
     }
 
@@ -37,4 +37,8 @@ impl Scratch {
     pub(crate) fn peak(&self) -> usize {
         match *self {}
     }
+}
+
+pub(crate) fn explain(scratch: &Scratch) {
+    match *scratch {}
 }
