@@ -248,8 +248,8 @@ impl Need {
         Self { least: self.least.saturating_add(bytes / 2), most: self.most.saturating_add(bytes) }
     }
 
-    /// Refuses a merge that could exceed the limit. In a program whose memory spills, only a merge that certainly exceeds
-    /// it is refused: others are stopped when they do.
+    /// Refuses a merge that could exceed the limit. In a program whose memory spills, only a merge that certainly
+    /// exceeds it is refused: others are stopped when they do.
     pub(crate) fn check(self, options: &CompactOptions) -> Result<(), CompactError> {
         let compared = if chronoxide_memory::can_spill() { self.least } else { self.most };
         match options.memory_limit.map(|limit| limit as u64) {
