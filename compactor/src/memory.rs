@@ -91,7 +91,7 @@ pub(crate) struct InputMemory {
     /// Bytes that one of the inputs takes, if the others are like it.
     of_one: u64,
     /// True if an input has a plan, which the output takes over.
-    pub has_plan: bool,
+    has_plan: bool,
 }
 
 impl InputMemory {
@@ -185,11 +185,11 @@ impl InputMemory {
 
     /// Returns the memory of a merge whose inputs are factored alike, so that nothing is translated.
     pub(crate) fn merge(&self, steps: &Steps) -> Need {
-        let codes = |series: u64| (self.codes / self.series.max(1)).saturating_mul(self.series.min(series));
         let planned = match steps.planning {
             Planning::Plain | Planning::Adopted => 0,
             Planning::Whole => self.codes.saturating_mul(PLANNED_CODE),
-            Planning::Sampled => codes(sampled_series(steps.planned_series).into())
+            Planning::Sampled => (self.codes / self.series.max(1))
+                .saturating_mul(self.series.min(sampled_series(steps.planned_series).into()))
                 .saturating_mul(SAMPLED_CODE)
                 .saturating_add(self.translated),
         };

@@ -3,6 +3,7 @@
 //! The file is mapped once, much longer than it will ever get: it has holes. A large allocation takes the next range,
 //! to which zeros are written, so that a full disk is an allocation that fails and not a signal later. A range that is
 //! freed becomes a hole again, and is never used again. Small allocations are parts of such ranges, and are used again.
+//! A long allocation of zeros stays a hole until it is written to: many are never written to as a whole.
 
 use std::alloc::Layout;
 use std::fs::File;

@@ -46,8 +46,8 @@ pub(crate) fn check_memory(request: Request<'_>, has_outputs: bool, has_remaps: 
         Ok((_, need)) => need,
         // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
         Err(_) => {
-            let lens = request.inputs.iter().map(|view| Ok(view.packed()?.map_or(0, |packed| packed.content_len())));
-            let bytes = lens.map(|len: chronoxide_format::Result<u64>| len.unwrap_or(0)).fold(0, u64::saturating_add);
+            let packed = request.inputs.iter().filter_map(|view| view.packed().ok().flatten());
+            let bytes = packed.map(|packed| packed.content_len()).fold(0, u64::saturating_add);
             Need { least: bytes, most: bytes }
         }
     };

@@ -8,7 +8,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `run` | calls the stages |
-//! | `pipeline` | progress, cancellation and memory, which all stages share |
+//! | `pipeline` | progress, cancellation and times, which all stages share |
 //! | `verified` | verifies the inputs, and merges their meta |
 //! | `labels` | merges symbols, keys and values |
 //! | `merged` | chooses the plan of the outputs, and merges tables and lists |

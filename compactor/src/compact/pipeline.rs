@@ -9,7 +9,7 @@ use super::checks::Request;
 use crate::CompactOptions;
 use crate::progress::{Phase, Timings, Watch};
 
-/// Inputs and options of a compaction, its progress, and its limit of memory.
+/// Inputs and options of a compaction, its progress, and its times.
 pub(super) struct Pipeline<'a> {
     pub request: Request<'a>,
     /// False if nothing is written: the series are counted.
