@@ -62,6 +62,14 @@ impl Bucket {
         assert!(keys.iter().all(|key| !key.contains('/')), "{what}: {keys:?}");
         assert!(keys.len() <= 3, "{what}: {keys:?}");
     }
+
+    /// Copies the blocks to a new folder.
+    fn copy_to(&self, folder: &Path) {
+        fs::create_dir(folder).unwrap();
+        for key in self.scene.keys() {
+            fs::write(folder.join(&key), self.scene.location.read(&key).unwrap()).unwrap();
+        }
+    }
 }
 
 fn text(output: &Output) -> String {
@@ -211,10 +219,7 @@ fn a_bucket_is_compacted_as_a_folder() {
         let bucket = Bucket::new(9, 5);
         let folder = empty_folder();
         let [blocks, remaps, of_bucket] = ["blocks", "remaps", "remaps-of-bucket"].map(|name| folder.path().join(name));
-        fs::create_dir(&blocks).unwrap();
-        for key in bucket.scene.keys() {
-            fs::write(blocks.join(&key), bucket.scene.location.read(&key).unwrap()).unwrap();
-        }
+        bucket.copy_to(&blocks);
         let with = |remaps: &Path| -> Vec<String> {
             let remaps = remaps.to_str().unwrap();
             arguments.iter().chain(&["--json"]).map(|argument| argument.replace("REMAPS", remaps)).collect()
@@ -270,12 +275,8 @@ fn a_schedule_ends_as_a_compaction_in_place() {
         let bucket = Bucket::new(9, 5);
         let folder = empty_folder();
         let [in_place, scheduled] = ["in-place", "scheduled"].map(|name| folder.path().join(name));
-        for blocks in [&in_place, &scheduled] {
-            fs::create_dir(blocks).unwrap();
-            for key in bucket.scene.keys() {
-                fs::write(blocks.join(&key), bucket.scene.location.read(&key).unwrap()).unwrap();
-            }
-        }
+        bucket.copy_to(&in_place);
+        bucket.copy_to(&scheduled);
         let before = files(&in_place);
         let run = |arguments: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
@@ -286,8 +287,8 @@ fn a_schedule_ends_as_a_compaction_in_place() {
         run(&[&["in-place"], ranges, arguments, of_commit].concat());
         run(&[&["schedule", "scheduled", "-o", "schedule.json"], ranges, arguments].concat());
         run(&["run", "--schedule", "schedule.json", "--all", "--memory-limit", "64MiB"]);
-        let at_once: &[&str] = if of_commit.is_empty() { &[] } else { &["--grace", "0s"] };
-        run(&[&["commit", "--schedule", "schedule.json"], of_commit, at_once].concat());
+        let grace: &[&str] = if of_commit.is_empty() { &[] } else { &["--grace", "0s"] };
+        run(&[&["commit", "--schedule", "schedule.json"], of_commit, grace].concat());
         run(&["clean", "scheduled", "--grace", "0s"]);
         fs::remove_dir_all(scheduled.join("chronoxide-schedules")).unwrap_or_default();
         let [in_place, scheduled] = [&in_place, &scheduled].map(|blocks| files(blocks));
@@ -298,10 +299,9 @@ fn a_schedule_ends_as_a_compaction_in_place() {
         }
         // Jobs of a schedule write shards one by one, under the id of another job.
         let [in_place, scheduled] = [in_place, scheduled].map(|blocks| {
-            let facts = |block: &Vec<u8>| Facts::from_view(&BlockView::open(block).unwrap()).unwrap();
-            let of_block = |block| {
-                let Facts { parents, series, fingerprint, .. } = facts(block);
-                (parents, series, fingerprint.to_parts())
+            let of_block = |block: &Vec<u8>| {
+                let facts = Facts::from_view(&BlockView::open(block).unwrap()).unwrap();
+                (facts.parents, facts.series, facts.fingerprint.to_parts())
             };
             blocks.values().map(of_block).collect::<BTreeSet<_>>()
         });
