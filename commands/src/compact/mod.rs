@@ -33,7 +33,7 @@ use arguments::Arguments;
 use failure::Error;
 use progress::Bar;
 
-use crate::{Exit, Failure, Interruption, json_line, location_url, print, run, tell, url};
+use crate::{Exit, Failure, Interruption, json_line, location_url, print, run, tell};
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -43,18 +43,13 @@ pub fn main() -> ExitCode {
 const INTERRUPTED: &str =
     "chronoxide-compact: interrupted; published outputs are kept, and the same command finishes the job";
 
-/// Time that work on a location has to end after an interruption: it may wait for a store.
+/// Time that work has to end after an interruption: it may wait for a store, or plan a large merge.
 const END_AFTER: Duration = Duration::from_secs(5);
 
 /// Returns the time in seconds since 1970.
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     i64::try_from(now).unwrap_or(i64::MAX)
-}
-
-/// Ends work on a location soon after an interruption.
-fn end_soon_after(interruption: &Interruption) {
-    interruption.end_within(END_AFTER, INTERRUPTED);
 }
 
 /// Prints that the run was interrupted. Completed merges were reported before.
@@ -74,13 +69,11 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let is_quiet = arguments.json || arguments.quiet.is_set();
     let bar = Bar::new(std::io::stderr().is_terminal() && !is_quiet, interruption.clone());
     interruption.begin();
+    interruption.end_within(END_AFTER, INTERRUPTED);
     if let Some(command) = &arguments.command {
         return schedules::dispatch(command, &interruption);
     }
     arguments.check()?;
-    if arguments.inputs.iter().chain(&arguments.output).any(|path| url(path).is_some()) {
-        end_soon_after(&interruption);
-    }
     let done = pool.install(|| match &arguments.inputs[..] {
         [path] if location_url(path).is_some() || path.is_dir() => in_place::compact(&arguments, path, &bar),
         _ => files::compact(&arguments, &bar),

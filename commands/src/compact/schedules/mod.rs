@@ -22,7 +22,6 @@ pub(crate) use source::warn_of_manifest;
 
 /// Runs a subcommand.
 pub(crate) fn dispatch(command: &Command, interruption: &Interruption) -> Result<Exit, Failure> {
-    crate::compact::end_soon_after(interruption);
     match command {
         Command::Schedule(arguments) => schedule::schedule(arguments),
         Command::Run(arguments) => run::run(arguments, interruption),
