@@ -1,6 +1,8 @@
 //! Programs whose memory exceeds the limit.
 
 use std::collections::BTreeMap;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::MetadataExt;
 
 use chronoxide_memory::{SpillingAllocator, check, limit, spill_to, usage};
 
@@ -22,7 +24,9 @@ fn allocations_beyond_the_limit_are_in_the_file() {
     drop(many);
     check().unwrap();
 
-    spill_to(tempfile::tempfile().unwrap()).unwrap();
+    let file = tempfile::tempfile().unwrap();
+    let on_disk = || file.metadata().unwrap().blocks() * 512;
+    spill_to(file.try_clone().unwrap()).unwrap();
     // Vectors that grow, shrink and are sorted have the content that they have elsewhere.
     let mut numbers: Vec<u64> = Vec::new();
     for number in 0..3_u64 << 20 {
@@ -45,6 +49,23 @@ fn allocations_beyond_the_limit_are_in_the_file() {
     assert_eq!(numbers.iter().sum::<u64>(), sum);
     drop(numbers);
     assert_eq!(usage().spilled, 0, "freed ranges are given back");
+    let many = vec![1_u8; LIMIT];
+    let taken = on_disk();
+    drop(many);
+    assert!(on_disk() + LIMIT as u64 <= taken, "the disk has the space again");
+
+    // The larger an allocation, the more of the heap is left to smaller ones. Threads count in steps of 64 KiB.
+    let mut held: Vec<Vec<u8>> = Vec::with_capacity(1 << 15);
+    for (size, share) in [(4 << 20, 16), (256 << 10, 24), (1 << 10, 28), (64, 31)] {
+        let share = LIMIT / 32 * share;
+        while usage().spilled == 0 {
+            held.push(vec![1; size]);
+        }
+        held.pop();
+        let (heap, step) = (usage().heap, 64 << 10);
+        assert!(heap <= share + step && heap + size + 2 * step >= share, "{heap} bytes of {share} before {size}");
+    }
+    drop(held);
 
     // New ranges are zeros, whatever older ones were.
     drop(vec![0xff_u8; LIMIT]);
