@@ -95,7 +95,7 @@ def test_the_binary_knows_all_arguments(rendered: dict[str, dict[str, Any]], tmp
     pod = load(KUBERNETES / "cronjob.yaml")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     containers = [*pod["initContainers"], *pod["containers"]]
     assert [container["args"][0] for container in containers] == ["schedule", "run", "commit", "clean"]
-    assert {container["image"] for container in containers} == {"chronoxide-compact:0.1.0"}
+    assert {container["image"] for container in containers} == {"chronoxide-compact:1.0.0-rc.1"}
     for name in ("compact-stage-1.yaml", "compact-stage-2.yaml", "commit.yaml"):
         containers += rendered[name]["spec"]["template"]["spec"]["containers"]
     empty = tmp_path / "empty"

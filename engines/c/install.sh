@@ -20,7 +20,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
-minor=${version%.*}
+major=${version%%.*}
 
 built=no
 if [ -z "${CHRONOXIDE_LIBRARIES:-}" ]; then
@@ -46,8 +46,8 @@ Darwin)
     ;;
 *)
     install -m 755 "$CHRONOXIDE_LIBRARIES/libchronoxide.so" "$lib/libchronoxide.so.$version"
-    # Programs load the name with the minor version, and are linked with the one without.
-    ln -sf "libchronoxide.so.$version" "$lib/libchronoxide.so.$minor"
+    # Programs load the name with the major version, and are linked with the one without.
+    ln -sf "libchronoxide.so.$version" "$lib/libchronoxide.so.$major"
     ln -sf "libchronoxide.so.$version" "$lib/libchronoxide.so"
     private="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
     ;;

@@ -719,10 +719,10 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the version of the library, such as "0.1.0".
+ * Returns the version of the library, such as "1.0.0".
  *
- * Before 1.0, each minor version may change functions and structs. The shared library has the minor version in its
- * name, so that a program does not load one that it was not built for.
+ * Only a new major version may change functions and structs, and a release candidate. The shared library has the major
+ * version in its name, so that a program does not load one that it was not built for.
  */
 const char *cx_version(void);
 
