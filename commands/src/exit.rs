@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_newer_block_is_unsupported_and_a_broken_one_corrupt() {
-        let newer: chronoxide_format::Error = ErrorKind::UnsupportedVersion { major: 1, minor: 0 }.into();
+        let newer: chronoxide_format::Error = ErrorKind::UnsupportedVersion { major: 2, minor: 0 }.into();
         assert_eq!(newer.exit(), Exit::Unsupported);
         assert_eq!(chronoxide_format::Error::from(ErrorKind::NotABlock).exit(), Exit::Corrupt);
         assert_eq!(RemapError::from(RemapErrorKind::UnsupportedFeatures { bits: 4 }).exit(), Exit::Unsupported);

@@ -1,4 +1,7 @@
-//! The argument `--layout`.
+//! The arguments `--layout` and `--format-version`.
+
+use chronoxide_format::edition::Edition;
+use clap::builder::PossibleValuesParser;
 
 /// Layout of a block, as an argument: `--layout factored|bitpacked|fixed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -19,4 +22,19 @@ impl From<Layout> for chronoxide_planner::Layout {
             Layout::Fixed => Self::FixedWidth,
         }
     }
+}
+
+/// Edition of the format that outputs keep to, as an argument.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FormatVersion {
+    /// Write blocks of this version of the format, also when later releases write another one by default
+    #[arg(
+        long,
+        value_name = "VERSION",
+        value_parser = PossibleValuesParser::new(Edition::ALL.map(Edition::name)),
+        default_value = Edition::default().name(),
+        help_heading = "Outputs"
+    )]
+    #[expect(dead_code, reason = "there is one edition: writers have nothing to choose yet")]
+    format_version: String,
 }

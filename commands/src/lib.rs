@@ -12,7 +12,7 @@
 //! | [`inspect`] | the command `chronoxide-inspect` |
 //! | `exit` | [`Exit`], the exit codes, and [`HasExit`], errors with an exit code |
 //! | `failure` | [`Failure`], an error with its exit code |
-//! | `layout` | [`Layout`], the argument `--layout` |
+//! | `layout` | [`Layout`], the argument `--layout`, and the argument `--format-version` |
 //! | `target` | [`url`] of a path; [`existing`], [`is_folder`] and others, checks of output paths |
 //! | `upload` | [`Upload`] and [`remote_target`], outputs that go to an object store |
 //! | `command` | [`run`], arguments to exit code |
@@ -87,6 +87,7 @@ pub use download::{fetch_url, show_downloads};
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
+pub(crate) use layout::FormatVersion;
 pub use layout::Layout;
 pub use message::Message;
 pub use mistake::mistyped_subcommand;

@@ -1,5 +1,6 @@
 //! Summary of a block: counts, times, and the size of each part.
 
+use chronoxide_format::edition::Edition;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Section, SeriesColumn, TimeRange};
 use chronoxide_format::{KeyId, Result};
@@ -11,6 +12,10 @@ use serde::Serialize;
 pub struct Summary {
     /// The block's id.
     pub block_id: String,
+    /// Version of the format, as the header says.
+    pub format: String,
+    /// Oldest edition of the format that defines all that the block uses; none if it uses more than this crate knows.
+    pub edition: Option<&'static str>,
     /// Length of the file in bytes.
     pub bytes: u64,
     /// Layout as `--layout` names it: `fixed`, `bitpacked` or `factored`.
@@ -125,9 +130,11 @@ impl Summary {
         let pairs = |pairs: chronoxide_format::view::Pairs<'_>| {
             pairs.map(|pair| pair.map(|(key, value)| (key.to_owned(), value.to_owned()))).collect::<Result<Vec<_>>>()
         };
-        let policy = meta.policy();
+        let (policy, (major, minor)) = (meta.policy(), view.version());
         Ok(Self {
             block_id: view.block_id().to_string(),
+            format: format!("{major}.{minor}"),
+            edition: Edition::needed_by(view).map(Edition::name),
             bytes: view.bytes().len() as u64,
             layout: layout(meta.row_form(), meta.planner_version()),
             rows: meta.row_form().map_or("unknown", RowForm::name),

@@ -43,6 +43,7 @@
 //! | [`policy`] | length limits of label names and values |
 //! | [`metadata`] | type, unit and description of metrics |
 //! | [`mod@column`] | types of series columns, and ways to merge them |
+//! | [`edition`] | what the texts of a time define |
 //! | [`error`] | errors, with the place in the file |
 //! | [`rule`] | ids of the rules of the spec |
 //! | `forecast` | [`Forecast`], the expected size of a block that was planned from a sample |
@@ -92,6 +93,7 @@
 pub mod bits;
 pub mod checksum;
 pub mod column;
+pub mod edition;
 pub mod error;
 mod forecast;
 pub mod identity;

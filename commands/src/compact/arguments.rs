@@ -16,7 +16,7 @@ use crate::argument::{duration, external_label, instant, pair, positive, size};
 use crate::compact::failure::usage;
 use crate::compact::schedules::Command;
 use crate::mistake::misplaced_subcommand;
-use crate::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
+use crate::{Exit, Failure, FormatVersion, Layout, Quiet, mistyped_subcommand, url};
 
 /// Merges blocks into fewer files, with each series once
 ///
@@ -185,6 +185,9 @@ pub(crate) struct OutputArguments {
     /// strings; opening a block decodes them, at about 1 ms per MB, and holds them in memory
     #[arg(long, help_heading = "Outputs")]
     pub(crate) archive: bool,
+
+    #[command(flatten)]
+    pub(crate) format_version: FormatVersion,
 
     /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes about twice the
     /// time. If the inputs have more than 4 million series, the plan is learned from a sample of 1 million

@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 
 use crate::argument::{count, external_label, instant, pair, positive, size};
 use crate::ingest::path_labels::PathLabel;
-use crate::{Exit, Failure, Layout, Quiet};
+use crate::{Exit, Failure, FormatVersion, Layout, Quiet};
 
 /// Turns captures of metrics into blocks
 ///
@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// strings; opening a block decodes them, at about 1 ms per MB, and holds them in memory
     #[arg(long)]
     pub(crate) archive: bool,
+
+    #[command(flatten)]
+    pub(crate) format_version: FormatVersion,
 
     /// Skip malformed records, rows, texts and compressed frames instead of stopping at the first (exit code 6)
     #[arg(long)]

@@ -12,6 +12,8 @@ use crate::style::Style;
 pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let count = |n: u64| human::count(n);
     writeln!(out, "{} {}", style.heading("block"), summary.block_id)?;
+    let edition = summary.edition.map_or("features of a later edition".to_owned(), |name| format!("edition {name}"));
+    writeln!(out, "  format     {}, {edition}", summary.format)?;
     let size = human::bytes(summary.bytes);
     match summary.bytes_per_series() {
         Some(per_series) => writeln!(out, "  size       {size}, {} bytes per series", human::per(per_series))?,

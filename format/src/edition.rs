@@ -1,0 +1,49 @@
+//! [`Edition`]: what the texts of a time define (`spec/COMPATIBILITY.md`).
+
+use crate::layout::{EXPERIMENT, EXPERIMENTAL_FEATURES, PACKED_ARENA, PRIVATE};
+use crate::view::BlockView;
+
+/// Feature bits and kinds of sections that the texts of a time define. A reader of an edition reads files of it, and of
+/// older ones, whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Edition {
+    /// 1.0, November 2026.
+    #[default]
+    V1_0,
+}
+
+impl Edition {
+    /// All editions, the oldest first.
+    pub const ALL: [Self; 1] = [Self::V1_0];
+
+    /// Returns the name, such as `1.0`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1_0 => "1.0",
+        }
+    }
+
+    /// Returns the bits of incompat, ro_compat and compat that the edition defines.
+    #[must_use]
+    pub const fn features(self) -> [u32; 3] {
+        match self {
+            Self::V1_0 => [PACKED_ARENA, 0, 0],
+        }
+    }
+
+    /// Returns the oldest edition that defines what a block uses, or `None` if it uses more than this crate knows.
+    /// Private sections and experiments belong to no edition.
+    #[must_use]
+    pub fn needed_by(block: &BlockView<'_>) -> Option<Self> {
+        // All kinds that this crate knows are of the first edition.
+        let knows_sections =
+            block.sections().all(|section| section.known().is_some() || section.kind & (PRIVATE | EXPERIMENT) != 0);
+        let defines = |edition: &Self| {
+            let features = block.features().into_iter().zip(edition.features());
+            features.into_iter().all(|(used, defined)| used & !(defined | EXPERIMENTAL_FEATURES) == 0)
+        };
+        Self::ALL.into_iter().filter(|_| knows_sections).find(defines)
+    }
+}
