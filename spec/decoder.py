@@ -75,7 +75,7 @@ RECORD_TYPES = {kind: namedtuple(kind, fields)
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
-VERSION = (0, 6)
+VERSION = (1, 0)
 ARCHIVE = 1  # incompat
 KNOWN_INCOMPAT, KNOWN_RO_COMPAT = ARCHIVE, 0
 FIRST_OPTIONAL_KIND = 1 << 31
@@ -169,7 +169,7 @@ def read_header(data):
     must(len(data) >= HEADER.size, "file-len", "the file ends inside the header")
     header = HEADER.read(data)
     must(header.header_checksum == crc(data[:HEADER.size - 4]), "header-checksum", "the header is damaged")
-    must((header.major, header.minor) == VERSION, "version", "version %d.%d", header.major, header.minor)
+    must(header.major == VERSION[0], "version", "version %d.%d", header.major, header.minor)
     must(header.incompat & ~KNOWN_INCOMPAT == 0, "incompat-features", "unknown features %#x", header.incompat)
     must(header.file_len == len(data), "file-len", "%d bytes instead of %d", len(data), header.file_len)
     return header

@@ -158,10 +158,10 @@ class Model:
                       for pool in block.pools]
         self.keyset_count = len(block.keysets)
         self.optional = [section for section in taken_apart(data) if section[0] >= decoder.FIRST_OPTIONAL_KIND]
-        self.finish(block.header.compat)
+        self.finish(minor=block.header.minor, compat=block.header.compat)
 
-    def finish(self, compat):
-        self.compat = compat
+    def finish(self, **header):
+        self.header = header
         self.slack = dict.fromkeys(("symbols", "key", "table", "shape", "base", "end", "pool", "keyset"), 0)
 
     @staticmethod
@@ -243,7 +243,7 @@ class Model:
             len(self.keys), len(self.tables), len(self.pools), self.keyset_count, start, *(part[0] for part in parts))
         catalogue += b"".join(content for _, content in parts) + bytes(8)
         return assembled([(1, 0, self.meta), (2, 0, catalogue), (3, 0, self.symbols_section()), (4, 0, rows + bytes(8)),
-                          (5, 0, members), (6, 0, b"".join(self.symbols))] + self.optional, compat=self.compat)
+                          (5, 0, members), (6, 0, b"".join(self.symbols))] + self.optional, **self.header)
 
     def with_inner_table(self, at, table):
         """Puts in another table, as number `at`."""
@@ -327,7 +327,7 @@ class Planned(Model):
                 of_table = lists[columns[-1][0]]
                 rows = [[*row, of_table.index(tuple(members))] for row, members in sorted(rows.items())]
             self.add(domains, columns, [list(row) for row in sorted(rows)])
-        self.finish(0)
+        self.finish()
 
     def add(self, domains, columns, rows):
         leaves = sorted((key, c) for c, (table, _) in enumerate(columns) for key in self.leaf_keys[table])
@@ -754,7 +754,7 @@ class Header(unittest.TestCase):
 
     def test_order_of_checks(self):
         data = self.data
-        changes = dict(magic=decoder.MAGIC[:7] + b"\xff", header_checksum=0, major=1, incompat=2, file_len=0)
+        changes = dict(magic=decoder.MAGIC[:7] + b"\xff", header_checksum=0, major=2, incompat=2, file_len=0)
         rules = "magic", "header-checksum", "version", "incompat-features", "file-len"
         for field, rule in zip(list(changes), rules):
             broken = with_header(data, **changes)
@@ -763,7 +763,9 @@ class Header(unittest.TestCase):
             self.assertEqual(broken_rule(broken), rule)
             del changes[field]
         self.assertIsNone(broken_rule(with_header(data, **changes)))
-        self.assertEqual(broken_rule(with_header(data, minor=2)), "version")
+        self.assertEqual(broken_rule(with_header(data, major=0, minor=6)), "version")
+        # The id covers it, and nothing else is about it.
+        self.assertEqual(broken_rule(with_header(data, minor=2)), "block-id")
 
     def test_short_files(self):
         for length in range(8):
@@ -1280,9 +1282,9 @@ class Command(unittest.TestCase):
         self.assertEqual(self.verify(b""), (3, "magic"))
         self.assertEqual(self.verify(data[:8]), (3, "file-len"))
         self.assertEqual(self.verify(data[:-1]), (3, "file-len"))
-        self.assertEqual(self.verify(data[:8] + b"\1" + data[9:]), (3, "header-checksum"))
+        self.assertEqual(self.verify(data[:8] + b"\2" + data[9:]), (3, "header-checksum"))
         self.assertEqual(self.verify(data[:12] + b"\1" + data[13:]), (3, "header-checksum"))
-        self.assertEqual(self.verify(with_header(data, major=1)), (4, "version"))
+        self.assertEqual(self.verify(with_header(data, major=2)), (4, "version"))
         self.assertEqual(self.verify(with_header(data, incompat=2)), (4, "incompat-features"))
         self.assertEqual(self.verify(assembled(taken_apart(data) + [(8, 0, b"")])), (4, "section-unknown"))
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Rule;
-use crate::layout::{MAJOR, MINOR, SectionKind};
+use crate::layout::{MAJOR, SectionKind};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -23,7 +23,7 @@ pub enum ErrorKind {
     #[error("not a Chronoxide block: the magic bytes are missing")]
     NotABlock,
     /// The block has another version than this reader.
-    #[error("unsupported block format version {major}.{minor}: this program reads {MAJOR}.{MINOR}")]
+    #[error("unsupported block format version {major}.{minor}: this program reads version {MAJOR}{}", drafts(*major))]
     UnsupportedVersion {
         /// Major version in the header.
         major: u16,
@@ -225,6 +225,11 @@ impl Corruption {
     }
 }
 
+/// Returns what to do with a block of a draft.
+const fn drafts(major: u16) -> &'static str {
+    if major == 0 { "; version 0.1 of the programs exports the series of drafts" } else { "" }
+}
+
 /// Returns the error of a rule that is about a number.
 #[cold]
 #[inline(never)]
@@ -247,6 +252,13 @@ mod tests {
     fn an_error_takes_one_word_and_a_field_beside_it_another() {
         assert_eq!(size_of::<Option<Error>>(), size_of::<usize>());
         assert!(size_of::<Result<u64>>() <= 16);
+    }
+
+    #[test]
+    fn a_draft_says_what_reads_it() {
+        let error = |major| Error::from(ErrorKind::UnsupportedVersion { major, minor: 6 }).to_string();
+        assert!(error(0).contains("version 0.6: this program reads version 1; version 0.1 of the programs"));
+        assert!(error(2).ends_with("version 2.6: this program reads version 1"));
     }
 
     #[test]

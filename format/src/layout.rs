@@ -8,9 +8,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The first bytes of every block.
 pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
 /// The major version that this crate reads and writes.
-pub const MAJOR: u16 = 0;
-/// The minor version; for major version 0 the number of the draft.
-pub const MINOR: u16 = 6;
+pub const MAJOR: u16 = 1;
+/// The minor version of a file that uses nothing of a later text. Readers ignore it.
+pub const MINOR: u16 = 0;
 
 /// Maximum bytes of a label name or value.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
@@ -75,6 +75,10 @@ pub const LOSS_MATTERS: u32 = 1 << 30;
 pub const MAY_BE_COPIED: u32 = 1 << 29;
 /// Bit of an optional kind: it is private, and its sections begin with the UUID of their owner (REGISTRY.md).
 pub const PRIVATE: u32 = 1 << 28;
+/// Bit of an optional kind: it is an experiment (REGISTRY.md).
+pub const EXPERIMENT: u32 = 1 << 27;
+/// Bits of each feature word for experiments (REGISTRY.md).
+pub const EXPERIMENTAL_FEATURES: u32 = 0xf000_0000;
 
 /// The first bytes of the file (spec, section 3).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]

@@ -112,7 +112,7 @@ func (b *block) readHeader() {
 	decode(b.file, &b.header)
 	sum := crc32.ChecksumIEEE(b.file[:60])
 	must(b.HeaderChecksum == sum, "header-checksum", "stored %08x, computed %08x", b.HeaderChecksum, sum)
-	must(b.Major == 0 && b.Minor == 6, "version", "%d.%d", b.Major, b.Minor)
+	must(b.Major == 1, "version", "%d.%d", b.Major, b.Minor)
 	must(b.Incompat&^isArchive == 0, "incompat-features", "unknown bits %#x", b.Incompat&^isArchive)
 	must(b.FileLen == n, "file-len", "file_len is %d, the file has %d bytes", b.FileLen, n)
 }

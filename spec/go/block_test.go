@@ -279,7 +279,7 @@ func (d testBlock) build() []byte {
 	}
 	sections := []testSection{{kindMeta, 0, metaData}, {kindCatalogue, 0, catalogue.data}, {kindSymbols, 0, symbols},
 		{kindRows, 0, rows.data}, {kindMembers, 0, members.data}, {kindArena, 0, arena}}
-	head := header{Minor: 6, RoCompat: d.roCompat}
+	head := header{Major: 1, RoCompat: d.roCompat}
 	copy(head.Magic[:], magic)
 	if d.packed {
 		sections[5] = testSection{kindPackedArena, 0, frame(arena)}

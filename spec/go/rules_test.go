@@ -261,7 +261,7 @@ func TestFront(t *testing.T) {
 		value byte
 		rule  string
 	}{
-		{0, 0, "magic"}, {8, 1, "version"}, {10, 5, "version"}, {12, 2, "incompat-features"}, {40, 0, "file-len"},
+		{0, 0, "magic"}, {8, 2, "version"}, {10, 5, "block-id"}, {12, 2, "incompat-features"}, {40, 0, "file-len"},
 		{48, 0, "directory-extent"}, {49, 5, "directory-extent"}, {82, 2, "directory-extent"}, {82, 0xff, "directory-extent"},
 		{52, 0, "front-checksum"}, {64, 0, "front-checksum"}, {headerLen + 6*entryLen, 9, "front-checksum"},
 		{56, 0, "checks-checksum"}, {0x148, 9, "chunk-checksum"}, {0x1ab, 9, "chunk-checksum"},

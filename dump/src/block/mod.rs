@@ -4,7 +4,7 @@ mod entry;
 
 use std::io::Write;
 
-use chronoxide_format::layout::{ANCHOR_ROWS, MAJOR, MINOR};
+use chronoxide_format::layout::ANCHOR_ROWS;
 use chronoxide_format::view::{BlockView, Meta, Pairs, Table, Text};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId, TableId};
 use entry::ValueEntry;
@@ -79,9 +79,9 @@ impl<'v> Dump<'v, '_> {
     }
 
     fn header(&mut self) -> Result<(), DumpError> {
-        let [incompat, ro_compat, compat] = self.view.features();
+        let ((major, minor), [incompat, ro_compat, compat]) = (self.view.version(), self.view.features());
         let (block_id, bytes) = (self.view.block_id().to_string(), self.view.bytes().len());
-        self.take(Entry::Block { block_id, major: MAJOR, minor: MINOR, incompat, ro_compat, compat, bytes })?;
+        self.take(Entry::Block { block_id, major, minor, incompat, ro_compat, compat, bytes })?;
         self.take(Entry::Count { of: "sections", count: self.view.sections().count() as u64 })?;
         for section in self.view.sections() {
             let name = crate::section_name(&section);

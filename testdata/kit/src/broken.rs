@@ -395,7 +395,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
     match rule {
         Rule::Magic => in_place(PLAIN, |file| file[0] = 0x88),
         Rule::Version => in_place(PLAIN, |file| {
-            file[10] += 1;
+            file[8] += 1;
             reseal(file);
         }),
         Rule::IncompatFeatures => edit(PLAIN, |editor| editor.features[0] = 2),

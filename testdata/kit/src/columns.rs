@@ -26,7 +26,13 @@ pub(crate) fn goldens() -> Vec<Golden> {
     let many = many_groups();
     let meta = BlockMeta { columns: groups(many.len()), ..BlockMeta::default() };
     let second = build(&many, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    vec![Golden { name: COLUMNS, bytes: first, series }, Golden { name: "columns-groups", bytes: second, series: many }]
+    let meta = BlockMeta { columns: chunk_lists(), ..BlockMeta::default() };
+    let third = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    vec![
+        Golden { name: "chunks", bytes: third, series: series.clone() },
+        Golden { name: COLUMNS, bytes: first, series },
+        Golden { name: "columns-groups", bytes: second, series: many },
+    ]
 }
 
 /// Packs values.
@@ -42,6 +48,36 @@ pub fn column(
     let mut writer = ColumnWriter::with_unit(name, value_type, merge, unit).expect("an allowed column");
     values.iter().for_each(|&value| writer.push(value).expect("an allowed value"));
     writer.finish()
+}
+
+/// Chunk lists of two folders (CHUNKS.md): the example of that text, a single chunk, chunks that overlap in their order,
+/// and series without chunks.
+fn chunk_lists() -> Vec<PackedColumn> {
+    use ValueType::{Bytes, I64, U64};
+    /// Reference of the first chunk, differences of references, time of the first chunk, times, deletions.
+    type Chunks = (u64, &'static [u8], i64, &'static [u8], &'static [u8]);
+    const NONE: Option<Chunks> = None;
+    let example: Chunks = (8, &[8, 200, 100], 7, &[3, 200, 1, 20], &[]);
+    let single: Chunks = (1 << 32 | 8, &[], -5, &[1], &[9, 0, 20, 3]);
+    let overlapping: Chunks = (500, &[5, 31], 1_700_000_000_000, &[2, 20, 3], &[]);
+    let folders = [
+        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", [Some(example), Some(single), NONE, NONE, NONE, Some(overlapping)]),
+        ("01BX5ZZKBKACTAV9WEVGEMMVRZ", [NONE, Some(example), NONE, Some(single), NONE, NONE]),
+    ];
+    let mut columns = Vec::new();
+    for (folder, chunks) in folders {
+        let mut add = |name: &str, value_type, value: &dyn Fn(&Chunks) -> Option<Value<'static>>| {
+            let values: Vec<_> = (0..10).map(|at| chunks.get(at).and_then(|chunks| value(chunks.as_ref()?))).collect();
+            let name = format!("prometheus.{name}/{folder}");
+            columns.push(column(&name, (value_type, ColumnMerge::Same, 1), &values));
+        };
+        add("chunks", U64, &|chunks| Some(Value::U64(chunks.0)));
+        add("chunk_distances", Bytes, &|chunks| Some(Value::Bytes(chunks.1)));
+        add("chunk_start", I64, &|chunks| Some(Value::I64(chunks.2)));
+        add("chunk_times", Bytes, &|chunks| Some(Value::Bytes(chunks.3)));
+        add("deletions", Bytes, &|chunks| (!chunks.4.is_empty()).then_some(Value::Bytes(chunks.4)));
+    }
+    columns
 }
 
 /// A column of each way to merge, for ten series: numbers around 0 and of all bits, times that are mostly equal,

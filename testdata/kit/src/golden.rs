@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::{OPTIONAL, PRIVATE, RowForm, SectionKind};
+use chronoxide_format::identity::{BlockId, BlockIdHasher, SectionHasher};
+use chronoxide_format::layout::{LOSS_MATTERS, OPTIONAL, PRIVATE, RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
@@ -11,7 +11,7 @@ use chronoxide_format::write::{BlockMeta, SectionBytes};
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 
 use crate::columns;
-use crate::editor::BlockEditor;
+use crate::editor::{BlockEditor, reseal};
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
 
 /// A block and the name of its files.
@@ -46,6 +46,8 @@ pub fn goldens() -> Vec<Golden> {
         metrics(),
         ignored_metrics(),
         later_metrics(),
+        later_minor(),
+        loss_matters(),
         golden("one-series", series(&[&[("__name__", "up"), ("job", "api")]]), &Plan::default(), bit_packed),
         golden("plain-bitpacked", small(), &Plan::default(), bit_packed),
         golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
@@ -401,6 +403,36 @@ fn everything_in_meta() -> Golden {
         editor.sections.push(SectionBytes { kind: OPTIONAL + PRIVATE + 2, id, bytes: private.clone() });
     }
     Golden { name: "meta", bytes: editor.close(), series }
+}
+
+/// A block with the minor version of a later text, which readers ignore.
+fn later_minor() -> Golden {
+    const LATER: u8 = 7;
+    let series = small();
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+    let block = block.expect("golden blocks are sound");
+    let mut words: [u8; 16] = block[8..24].try_into().expect("16 bytes");
+    words[2] = LATER;
+    let editor = BlockEditor::open(&block);
+    let mut id = BlockIdHasher::new(words);
+    for section in &editor.sections {
+        let mut hasher = SectionHasher::default();
+        hasher.update(&section.bytes);
+        id.add(section.kind, section.id, &hasher);
+    }
+    let mut bytes = editor.with_id(id.finish(None)).close();
+    bytes[10] = LATER;
+    reseal(&mut bytes);
+    Golden { name: "later-minor", bytes, series }
+}
+
+/// A block with a section that no reader knows, and whose loss matters: it may be read, and not replaced.
+fn loss_matters() -> Golden {
+    let series = small();
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+    let mut editor = BlockEditor::open(&bytes.expect("golden blocks are sound"));
+    editor.sections.push(SectionBytes { kind: OPTIONAL | LOSS_MATTERS, id: 0, bytes: b"of a later text".to_vec() });
+    Golden { name: "loss-matters", bytes: editor.close(), series }
 }
 
 /// A block with a feature that forbids rewriting, and with a bit of padding set: its canonical form is that of a later

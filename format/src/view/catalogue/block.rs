@@ -213,6 +213,12 @@ impl<'data> BlockView<'data> {
         self.frame.block_id
     }
 
+    /// Returns the major and minor version of the file.
+    #[must_use]
+    pub const fn version(&self) -> (u16, u16) {
+        self.frame.version
+    }
+
     /// Returns the header's feature words: incompat, ro_compat, compat.
     #[must_use]
     pub const fn features(&self) -> [u32; 3] {

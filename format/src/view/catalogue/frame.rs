@@ -10,7 +10,7 @@ use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc,
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{
-    CatalogueHeader, Header, LOSS_MATTERS, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, OPTIONAL, PACKED_ARENA,
+    CatalogueHeader, Header, LOSS_MATTERS, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, OPTIONAL, PACKED_ARENA,
     SectionEntry, SectionKind, SymbolsHeader,
 };
 use crate::number::{index, length, low32};
@@ -37,6 +37,7 @@ impl Extent {
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub(crate) block_id: BlockId,
+    pub(crate) version: (u16, u16),
     pub(crate) features: [u32; 3],
     /// Sections by position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
     extents: Extents,
@@ -93,6 +94,7 @@ impl Frame {
         let packed_arena_len = packed_arena.first_chunk().map(|len| u64::from_le_bytes(*len));
         Ok(Self {
             block_id,
+            version: (header.major.get(), header.minor.get()),
             features: [header.incompat.get(), header.ro_compat.get(), header.compat.get()],
             extents,
             grid,
@@ -249,7 +251,7 @@ fn parse_header_fields(block: &[u8]) -> Result<&Header> {
     let checked = block.first_chunk::<60>().map_or(&[][..], |bytes| bytes);
     expect_checksum(Rule::HeaderChecksum, Place::Byte(60), crc(checked), header.header_checksum.get())?;
     let (major, minor) = (header.major.get(), header.minor.get());
-    if (major, minor) != (MAJOR, MINOR) {
+    if major != MAJOR {
         return Err(ErrorKind::UnsupportedVersion { major, minor }.into());
     }
     let unknown = header.incompat.get() & !PACKED_ARENA;

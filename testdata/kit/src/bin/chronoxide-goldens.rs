@@ -1,8 +1,8 @@
 //! `chronoxide-goldens [FOLDER]`: makes the golden and the broken blocks and remaps, and the manifest of their
-//! verdicts, in `golden/`, `broken/`, `relaxed/` and
-//! `remaps/` of the folder (`testdata` by default).
+//! verdicts, in `golden/`, `broken/`, `relaxed/` and `remaps/` of the folder (`testdata` by default).
 //!
-//! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit.
+//! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit. Nothing is
+//! written below a folder `frozen`, whose files never change (COMPATIBILITY.md).
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -20,6 +20,10 @@ use chronoxide_testkit::remap::golden::golden_remaps;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| "testdata".into()));
+    std::fs::create_dir_all(&folder)?;
+    if folder.canonicalize()?.components().any(|part| part.as_os_str() == "frozen") {
+        return Err(format!("{}: frozen files are not made again", folder.display()).into());
+    }
     let [golden_folder, broken_folder, relaxed_folder] = ["golden", "broken", "relaxed"].map(|name| folder.join(name));
     let remap_folders = ["remaps/golden", "remaps/broken"].map(|name| folder.join(name));
     for folder in remap_folders.iter().chain([&golden_folder, &broken_folder, &relaxed_folder]) {
