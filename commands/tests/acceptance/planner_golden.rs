@@ -11,8 +11,8 @@ use chronoxide_workload::{Options, Workload};
 use prost::Message;
 
 /// Length in bytes and CRC-32 of the factored block. They change with the planner, the format or the workload: then
-/// planner version, draft or figures change in the same commit.
-const EXPECTED: (usize, u32) = (30_950, 3_536_498_067);
+/// planner version, format version or figures change in the same commit.
+const EXPECTED: (usize, u32) = (30_950, 2_459_245_708);
 
 #[test]
 fn the_planner_chooses_as_it_did() {
