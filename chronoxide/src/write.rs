@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
+use chronoxide_format::policy::is_reserved_name;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::{BlockMeta, ColumnWriter, SeriesValues};
 use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, SealError};
@@ -145,12 +146,17 @@ impl BlockWriter {
     /// Labels with an empty value are left out, as in Prometheus. Costs some 100 ns per label.
     ///
     /// # Errors
-    /// An error of kind `Usage` if there are no labels, more than 1,023 or two of one name, or a name or a value has
-    /// more than 65,535 bytes, and of kind `OutOfResources` after four billion series.
+    /// An error of kind `Usage` if there are no labels, more than 1,023 or two of one name, if a name or a value has
+    /// more than 65,535 bytes, or if a name begins with U+0000, which is reserved, and of kind `OutOfResources` after
+    /// four billion series.
     pub fn insert(&mut self, labels: impl IntoIterator<Item: AsLabel>) -> Result<SeriesNumber, Error> {
         self.labels.clear();
         for label in labels {
             if !label.value().is_empty() {
+                if is_reserved_name(label.name()) {
+                    let text = format!("names that begin with U+0000 are reserved: {:?}", label.name());
+                    return Err(Error::new(ErrorKind::Usage, text));
+                }
                 let interned = self.store.intern_label(label.name(), label.value());
                 self.labels.push(interned.map_err(|error| refused(error, label.name()))?);
             }

@@ -117,6 +117,19 @@ fn a_label_longer_than_the_policy_is_not_lifted() {
 }
 
 #[test]
+fn a_reserved_name_is_not_lifted() {
+    let meta = BlockMeta { external_labels: owned(&[("\0x", "a")]), ..BlockMeta::default() };
+    let series = [[("a".to_owned(), "b".to_owned())].into()].into();
+    let block = build(&series, &Default::default(), RowForm::BitPacked, &meta).unwrap();
+    let merge = |options: &CompactOptions| {
+        Compaction::new(&[BlockView::open(&block).unwrap()], options).merge_to_memory().map(|merged| merged.block)
+    };
+    let refused = merge(&CompactOptions { lift_external_labels: true, ..CompactOptions::default() }).unwrap_err();
+    assert!(refused.to_string().contains("begins with U+0000, which is reserved"), "{refused}");
+    assert_eq!(external_of(&merge(&CompactOptions::default()).unwrap()), owned(&[("\0x", "a")]));
+}
+
+#[test]
 fn the_command_merges_blocks_of_several_clusters() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
