@@ -311,6 +311,8 @@ impl<B: BlockSink> Ingest<B> {
             return self.read_table(format, name, file);
         }
         let mut copy = columns::Copy::new(format, name)?;
+        // Positions in these formats count from the first byte of the file.
+        copy.append(records.source().mark())?;
         let source = self.read_part(records, &mut |_, record| match record.record.content {
             RecordContent::Whole(bytes) => copy.append(bytes),
             _ => Ok(()),

@@ -15,6 +15,9 @@ pub(super) const HEAD_LEN: u64 = 64 * 1024;
 /// Bytes per read from the operating system.
 const BUFFER_LEN: usize = 256 * 1024;
 
+/// U+FEFF, which some programs write before text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes that are NUL in a file that was truncated while a program wrote to it. Fewer are the start of a message.
 pub(super) const MIN_NUL_BYTES: usize = 64;
 
@@ -75,6 +78,8 @@ pub struct Source {
     damage: Option<io::Error>,
     /// Statements of the content that a part of it is missing.
     stated_losses: Vec<String>,
+    /// True if a byte order mark was passed over.
+    has_mark: bool,
 }
 
 /// Position in an input before decompression, shared between threads.
@@ -220,11 +225,12 @@ impl Source {
             truncated: false,
             damage: None,
             stated_losses: Vec::new(),
+            has_mark: false,
         };
         source.read_head()?;
         // A byte order mark has no meaning in UTF-8, and JSON does not allow it.
-        let mark_len = if source.head().starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        source.consume(mark_len);
+        source.has_mark = source.head().starts_with(BYTE_ORDER_MARK);
+        source.consume(source.mark().len());
         Ok(source)
     }
 
@@ -254,6 +260,11 @@ impl Source {
     /// Returns the statements of the content so far that a part of it is missing.
     pub(crate) fn stated_losses(&self) -> &[String] {
         &self.stated_losses
+    }
+
+    /// Returns the byte order mark that the content began with, or nothing. It was passed over.
+    pub(crate) fn mark(&self) -> &'static [u8] {
+        if self.has_mark { BYTE_ORDER_MARK } else { &[] }
     }
 
     /// Returns the position in the compressed input, which another thread may advance.

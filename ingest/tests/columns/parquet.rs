@@ -96,6 +96,17 @@ fn a_compressed_file_or_a_pipe_is_copied() {
     assert!(error.contains("it is truncated or damaged"), "{error}");
 }
 
+/// The first bytes of a file are never looked at if its format is given: here they are those of a byte order mark.
+#[test]
+fn a_pipe_with_a_byte_order_mark_is_read_as_a_file() {
+    let rows = tables::rows(&mut Random::new(16), 300);
+    let mut content = tables::parquet(&[batch(&rows, Shape::Utf8)], properties().build());
+    content[..3].copy_from_slice("\u{feff}".as_bytes());
+    let options = || IngestOptions { format: Some(Format::Parquet), ..IngestOptions::default() };
+    let piped = read_with(&content, options()).unwrap().0;
+    assert_eq!((&piped, &read_file(&content, options()).unwrap().0), (&distinct(&rows), &distinct(&rows)));
+}
+
 #[test]
 fn each_truncation_is_an_error() {
     let rows = tables::rows(&mut Random::new(15), 20);
