@@ -63,8 +63,8 @@ pub fn series_json(bytes: &[u8]) {
     if options & 64 != 0 {
         let [mut small, mut large] = [5, 1024].map(|buffer_len| records(capture, &ingest_options, buffer_len));
         if [&small, &large].into_iter().any(|(_, end)| end == DAMAGED) {
-            // How far a damaged stream can be read is the decompressor's choice.
-            let len = small.0.len().min(large.0.len());
+            // How far a damaged stream can be read is the decompressor's choice, in the last record too.
+            let len = small.0.len().min(large.0.len()).saturating_sub(1);
             small = (small.0[..len].to_vec(), String::new());
             large = (large.0[..len].to_vec(), String::new());
         }
