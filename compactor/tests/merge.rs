@@ -9,6 +9,7 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
+use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::random::{Random, random_metrics, random_plan, random_series};
 use chronoxide_testkit::sweep;
@@ -313,6 +314,21 @@ fn metric_metadata_are_united_each_once() {
     assert_eq!(merged.summary.optional_sections_left_out, 0, "the section is known");
     let merged = merge(&[&without, &without]).block;
     assert!(BlockView::open(&merged).unwrap().metric_metadata().unwrap().is_empty());
+}
+
+/// Names that begin with U+0000 are reserved, and are kept.
+#[test]
+fn text_that_is_easily_taken_for_other_text_is_kept() {
+    let golden = goldens().into_iter().find(|golden| golden.name == "strings").unwrap();
+    let reserved = |series: &BTreeSet<Labelset>| series.iter().flatten().any(|(name, _)| name.starts_with('\0'));
+    assert!(reserved(&golden.series));
+    let more: BTreeSet<Labelset> =
+        [[("\0reserved".to_owned(), "b".to_owned()), ("zero".to_owned(), "\0".to_owned())].into()].into();
+    let other = build(&more, &Plan::default(), RowForm::FixedWidth, &BlockMeta::default()).unwrap();
+    for layout in [Layout::FixedWidth, Layout::BitPacked, Layout::Factored] {
+        let merged = merge_as(&[&golden.bytes, &other], layout).unwrap();
+        assert_eq!(content(&merged.block), &golden.series | &more);
+    }
 }
 
 #[test]

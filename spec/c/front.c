@@ -16,7 +16,7 @@ static void verify_header(struct block *block) {
          "the header is damaged");
     header->major = (uint16_t)number_at(file, 8, 2);
     header->minor = (uint16_t)number_at(file, 10, 2);
-    MUST(block, header->major == 0 && header->minor == 6, "version", "version %d.%d, this reader knows 0.6",
+    MUST(block, header->major == 1, "version", "version %d.%d, this reader knows 1",
          header->major, header->minor);
     header->incompat = (uint32_t)number_at(file, 12, 4);
     MUST(block, header->incompat == 0, "incompat-features", "unknown features %08" PRIX32, header->incompat);

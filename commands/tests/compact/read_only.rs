@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::layout::{LOSS_MATTERS, OPTIONAL, RowForm};
+use chronoxide_format::layout::{LOSS_MATTERS, MAY_BE_COPIED, OPTIONAL, RowForm};
 use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::{BlockMeta, SectionBytes};
 use chronoxide_reader::lineage::Reason;
@@ -72,12 +72,17 @@ impl Files {
 }
 
 /// The ways in which a block is read-only: a feature, or a section whose loss matters, that this version does not know.
-const READ_ONLY: [fn(&mut BlockEditor); 2] = [
+/// With both bits of a kind, the loss decides.
+const READ_ONLY: [fn(&mut BlockEditor); 3] = [
     |editor| editor.features[1] = 1,
     |editor| editor.sections.push(SectionBytes { kind: OPTIONAL | LOSS_MATTERS | 99, id: 3, bytes: Vec::new() }),
+    |editor| {
+        let kind = OPTIONAL | LOSS_MATTERS | MAY_BE_COPIED | 99;
+        editor.sections.push(SectionBytes { kind, id: 0, bytes: Vec::new() });
+    },
 ];
 
-/// Five blocks with the same series: plain, with a feature that may be ignored, in both ways read-only, and with an
+/// Six blocks with the same series: plain, with a feature that may be ignored, in three ways read-only, and with an
 /// optional section.
 #[test]
 fn blocks_that_differ_beside_their_content_are_not_copies() {
@@ -89,9 +94,10 @@ fn blocks_that_differ_beside_their_content_are_not_copies() {
         ("c.cx", edited(&plain, READ_ONLY[0])),
         ("d.cx", edited(&plain, |editor| editor.sections.push(columns))),
         ("e.cx", edited(&plain, READ_ONLY[1])),
+        ("f.cx", edited(&plain, READ_ONLY[2])),
     ];
     let ids: BTreeSet<BlockId> = blocks.iter().map(|(_, block)| id(block)).collect();
-    assert_eq!(ids.len(), 5, "one id, one file");
+    assert_eq!(ids.len(), 6, "one id, one file");
     let files: Vec<(&str, &[u8])> = blocks.iter().map(|(name, block)| (*name, &block[..])).collect();
     let folder = Files::new(&files);
     // A newer block shows that the range is complete.
@@ -102,17 +108,17 @@ fn blocks_that_differ_beside_their_content_are_not_copies() {
     .unwrap();
     let before = folder.series();
     let stderr = assert_exit(&folder.compact(&["--delete-inputs"]), 0);
-    for (name, block) in [&blocks[2], &blocks[4]] {
+    for (name, block) in [&blocks[2], &blocks[4], &blocks[5]] {
         let warning = format!("{name}: read-only, with features or sections that this version does not know");
         assert!(stderr.contains(&warning), "{stderr}");
         assert_eq!(fs::read(folder.path(name)).ok().as_ref(), Some(block), "{:?}", folder.names());
     }
     assert_eq!(folder.series(), before);
     // The others became one block, and the newest one stays.
-    assert_eq!(folder.names().len(), 4, "{:?}", folder.names());
+    assert_eq!(folder.names().len(), 5, "{:?}", folder.names());
     // Each hour again: nothing fails, and nothing more is done.
     assert_exit(&folder.compact(&["--delete-inputs"]), 0);
-    assert_eq!(folder.names().len(), 4, "{:?}", folder.names());
+    assert_eq!(folder.names().len(), 5, "{:?}", folder.names());
 }
 
 /// A finished job claims a block with an unknown feature.

@@ -61,11 +61,17 @@ fn clauses() -> Vec<Broken> {
         let section = editor.section(SectionKind::Members);
         section[offset as usize + 1] ^= 1;
     };
-    let clauses: [(Rule, &str, Vec<u8>); 42] = [
+    let clauses: [(Rule, &str, Vec<u8>); 43] = [
         // A flipped bit in the version is damage.
         (Rule::HeaderChecksum, "major", in_place(PLAIN, |file| file[9] ^= 0x40)),
         (Rule::HeaderChecksum, "incompat", in_place(PLAIN, |file| file[12] ^= 1)),
         (Rule::SectionUnknown, "out-of-order", edit(PLAIN, unknown_section_first)),
+        (Rule::SectionUnknown, "damaged-chunk", {
+            let mut file = edit(PLAIN, unknown_section_first);
+            let last = file.len() - 5;
+            file[last] ^= 1;
+            file
+        }),
         (Rule::CatalogueHeader, "domain-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[34] = 0)),
         (Rule::Anchors, "second", edit(LISTS, second_anchor)),
         (Rule::CatalogueHeader, "low-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[38] = 33)),

@@ -50,8 +50,8 @@ pub fn column(
     writer.finish()
 }
 
-/// Chunk lists of two folders (CHUNKS.md): the example of that text, a single chunk, chunks that overlap in their order,
-/// and series without chunks.
+/// Chunk lists of two folders (CHUNKS.md): the example of that text, a single chunk, chunks that overlap in their
+/// order, and series without chunks.
 fn chunk_lists() -> Vec<PackedColumn> {
     use ValueType::{Bytes, I64, U64};
     /// Reference of the first chunk, differences of references, time of the first chunk, times, deletions.
@@ -236,7 +236,14 @@ pub(crate) fn clauses() -> Vec<(Rule, &'static str, Change)> {
                 bytes[at + 10] = 2;
             }),
         ),
-        (Rule::ValueName, "empty", at(TOTAL, |bytes| bytes[2] = 0)),
+        (
+            Rule::ValueName,
+            "empty",
+            at(TOTAL, |bytes| {
+                bytes.drain(HEADER..HEADER + usize::from(bytes[2]));
+                bytes[2] = 0;
+            }),
+        ),
         (
             Rule::ValueName,
             "gap",

@@ -55,7 +55,11 @@ pub fn goldens() -> Vec<Golden> {
         planned_small(),
         read_only(),
         golden("shared-table", pods(), &shared(), bit_packed),
+        golden("strings", strings(), &Plan::default(), bit_packed),
         golden("unicode", unicode(), &Plan::default(), bit_packed),
+        with_meta("from-1970", BlockMeta { time: Some(TimeRange { start: 0, end: 1 }), ..BlockMeta::default() }),
+        before_1970(),
+        long_front(),
     ];
     goldens.extend(columns::goldens());
     goldens.sort_by_key(|golden| golden.name);
@@ -65,6 +69,43 @@ pub fn goldens() -> Vec<Golden> {
 fn golden(name: &'static str, series: BTreeSet<Labelset>, plan: &Plan, form: RowForm) -> Golden {
     let bytes = build(&series, plan, form, &BlockMeta::default()).expect("golden blocks are sound");
     Golden { name, bytes, series }
+}
+
+fn with_meta(name: &'static str, meta: BlockMeta) -> Golden {
+    let series = small();
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    Golden { name, bytes, series }
+}
+
+/// Times before 1970, which are not in the id of the block.
+fn before_1970() -> Golden {
+    let time = Some(TimeRange { start: -1_500_000, end: -1 });
+    let window = Some(TimeRange { start: -3_600_000_000_000, end: 0 });
+    with_meta("before-1970", BlockMeta { time, window, ..BlockMeta::default() })
+}
+
+/// A front of more than a chunk, so that the first chunk of the grid is empty.
+fn long_front() -> Golden {
+    let parents = (0..600_u32).map(|number| BlockId(u128::from(number).to_be_bytes())).collect();
+    let job = Some(Job { id: *b"job of many days", output: 0, output_count: 1 });
+    with_meta("long-front", BlockMeta { parents, job, ..BlockMeta::default() })
+}
+
+/// Text that is easily taken for other text: U+0000 first, within and last, also in names; characters whose order in
+/// UTF-16 is not that of their bytes; two encodings of one glyph.
+fn strings() -> BTreeSet<Labelset> {
+    series(&[
+        &[("\0", "\0"), ("zero", "\0")],
+        &[("\0reserved", "a"), ("zero", "a\0b")],
+        &[("na\0me", "a"), ("zero", "b\0")],
+        &[("na", "a"), ("zero", "b")],
+        &[("order", "\u{ff5e}")],
+        &[("order", "\u{fffd}")],
+        &[("order", "\u{10000}")],
+        &[("order", "\u{d7ff}")],
+        &[("glyph", "\u{e9}")],
+        &[("glyph", "e\u{301}")],
+    ])
 }
 
 fn labelset(labels: &[(&str, &str)]) -> Labelset {

@@ -1,8 +1,8 @@
 //! `chronoxide-goldens [FOLDER]`: makes the golden and the broken blocks and remaps, and the manifest of their
 //! verdicts, in `golden/`, `broken/`, `relaxed/` and `remaps/` of the folder (`testdata` by default).
 //!
-//! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit. Nothing is
-//! written below a folder `frozen`, whose files never change (COMPATIBILITY.md).
+//! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit. Nothing
+//! is written below a folder `frozen`, whose files never change (COMPATIBILITY.md).
 
 use std::error::Error;
 use std::fs::OpenOptions;
