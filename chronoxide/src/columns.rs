@@ -51,8 +51,8 @@ pub struct ColumnInfo<'b> {
     pub merge: ColumnMerge,
 }
 
-impl<'b> From<&SeriesColumn<'b>> for ColumnInfo<'b> {
-    fn from(column: &SeriesColumn<'b>) -> Self {
+impl<'b> ColumnInfo<'b> {
+    fn stated(column: &SeriesColumn<'b>) -> Self {
         Self { name: column.name(), value_type: column.value_type(), merge: column.merge() }
     }
 }
@@ -80,7 +80,7 @@ impl Blocks {
         let mut found: Vec<(ColumnInfo<'_>, usize)> = Vec::new();
         for (position, block) in self.set.blocks().iter().enumerate() {
             for column in block.open().view().series_columns() {
-                let facts = ColumnInfo::from(&column.map_err(|error| self.locate(position, error))?);
+                let facts = ColumnInfo::stated(&column.map_err(|error| self.locate(position, error))?);
                 match found.binary_search_by_key(&facts.name, |(known, _)| known.name) {
                     Ok(place) => match found.get(place) {
                         Some((known, first)) if *known != facts => {
@@ -127,7 +127,7 @@ impl Blocks {
     ) -> Result<Option<ColumnInfo<'b>>, Error> {
         let mut first: Option<(usize, ColumnInfo<'_>)> = None;
         for (position, column) in columns {
-            let facts = ColumnInfo::from(column);
+            let facts = ColumnInfo::stated(column);
             match first {
                 Some((other, known)) if known != facts => return Err(self.differ(facts.name, other, position)),
                 Some(_) => {}

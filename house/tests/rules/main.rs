@@ -3,7 +3,6 @@
 //! exist.
 
 mod claims;
-mod facade;
 mod files;
 mod floors;
 mod paths;
