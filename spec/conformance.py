@@ -10,6 +10,7 @@ for wrong usage, 1 if a file or the command cannot be read.
 """
 
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -238,8 +239,9 @@ def compare_mutants(options, entries):
 
 def compare_files(options, entries):
     failed = 0
-    for entry in entries:
-        found = list(differences(options, entry))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        judged = pool.map(lambda entry: list(differences(options, entry)), entries)
+    for entry, found in zip(entries, judged):
         failed += bool(found)
         for difference in found:
             print("%s: %s" % (entry["file"], difference))
@@ -248,7 +250,7 @@ def compare_files(options, entries):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--testdata", default=os.path.join(HERE, "..", "testdata"), help="folder of manifest.tsv")
+    parser.add_argument("--testdata", help="folder of manifest.tsv; by default, that of the frozen files")
     parser.add_argument("--remaps", action="store_true", help="test a reader of remaps")
     parser.add_argument("--no-rules", action="store_true", help="compare exit codes only, not the rules in messages")
     parser.add_argument("--level", choices=("core", "archive"), default="archive", help="level of the reader")
@@ -263,6 +265,8 @@ def main(arguments):
         parser.error("the command of the reader is missing")
     if options.mutants and options.remaps:
         parser.error("there are no mutants of remaps")
+    if options.testdata is None:
+        options.testdata = os.path.join(HERE, "..", "testdata", *([] if options.remaps else ["frozen", "1"]))
     try:
         entries = manifest(options)
         count, failed = (compare_mutants if options.mutants else compare_files)(options, entries)

@@ -1,5 +1,6 @@
-//! Three readers judge the same blocks: this one, the decoder in Python and the reader in Go. The other two were
-//! written from the spec alone. Needs `python3`, `go` and `file`; see `requirement`.
+//! Readers judge the same blocks: this one, the decoder in Python, and the readers in Go and C, the latter also on a
+//! big-endian machine. The others were written from the spec alone. Needs `python3`, `go`, `cc`, `s390x-linux-gnu-gcc`,
+//! `qemu-s390x` and `file`; see `requirement`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +9,15 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use chronoxide_dump::dump;
-use chronoxide_format::layout::SectionKind;
+use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{Error, ErrorKind};
 use chronoxide_testkit::archive::archives;
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::fuzzing::mutated_block;
 use chronoxide_testkit::parallel::map;
+use chronoxide_testkit::plan::{Plan, build};
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::requirement::skip_or_fail;
 use chronoxide_testkit::sweep;
@@ -58,6 +61,31 @@ fn go_reader() -> Option<&'static Path> {
         Some(program)
     });
     built.as_deref()
+}
+
+/// The reader in C, as a command: for this machine, and for a big-endian one.
+fn c_readers() -> &'static [Vec<String>] {
+    static BUILT: OnceLock<Vec<Vec<String>>> = OnceLock::new();
+    BUILT.get_or_init(build_c_readers)
+}
+
+fn build_c_readers() -> Vec<Vec<String>> {
+    let folder = crate::empty_folder("c");
+    let reader = |target: &[&str], emulator: &[&str]| {
+        let program = folder.join(if target.is_empty() { "reader" } else { target[0] });
+        // Exit code 127: the script did not find the compiler.
+        let built = run(Command::new("sh").arg(spec().join("c/build.sh")).arg(&program).args(target))?;
+        if built.status.code() == Some(127) {
+            skip_or_fail("a C compiler", String::from_utf8_lossy(&built.stderr));
+            return None;
+        }
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let command = emulator.iter().copied().chain(program.to_str());
+        let command: Vec<String> = command.map(str::to_owned).collect();
+        // An emulator that is missing is found here.
+        run(Command::new(&command[0]).args(&command[1..])).map(|_| command)
+    };
+    [reader(&[], &[]), reader(&["s390x"], &["qemu-s390x"])].into_iter().flatten().collect()
 }
 
 /// The kind of error by which this reader refuses a block.
@@ -187,19 +215,50 @@ fn three_readers_agree_on_changed_frames() {
     assert_that_readers_agree(&own, &path, go);
 }
 
+/// No golden file has fields of 32 bits, which FixedWidth takes from 17 on: it would be too long.
+#[test]
+fn readers_agree_on_fields_of_32_bits() {
+    let path = crate::empty_folder("wide-fields").join("wide.cx");
+    let series = (0..70_000_u32).map(|number| [("id".to_owned(), format!("{number:05}"))].into()).collect();
+    let block = build(&series, &Plan::default(), RowForm::FixedWidth, &BlockMeta::default()).unwrap();
+    let view = BlockView::open(&block).unwrap();
+    assert_eq!(view.tables().map(|table| table.unwrap().row_bits()).max(), Some(32));
+    assert_eq!(view.verify().unwrap().series_count, 70_000);
+    fs::write(&path, &block).unwrap();
+    let python = ["python3", "-B", "decoder.py"].map(str::to_owned).to_vec();
+    let go = go_reader().and_then(Path::to_str).map(|go| vec![go.to_owned()]);
+    for reader in [python].into_iter().chain(go).chain(c_readers().iter().cloned()) {
+        let mut command = Command::new(&reader[0]);
+        let Some(output) = run(command.args(&reader[1..]).arg("verify").arg(&path).current_dir(spec())) else { return };
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.is_empty(), "{reader:?}: {text}");
+    }
+}
+
 #[test]
 fn readers_that_were_written_from_the_spec_pass_the_conformance_kit() {
+    let kit = crate::frozen::unpacked_kit("kit").join("spec");
     let conformance = |arguments: &[&str]| {
         let mut command = Command::new("python3");
-        run(command.arg("-B").arg("conformance.py").args(arguments).current_dir(spec()))
+        run(command.arg("-B").arg(kit.join("conformance.py")).args(arguments).current_dir(spec()))
     };
     let Some(go) = go_reader().and_then(Path::to_str) else { return };
     let mutants = ["--mutants", "300", "--seed", "1", go];
-    for reader in [&[go][..], &mutants, &["--remaps", "python3", "-B", "remap.py"]] {
+    let remaps = ["--testdata", "../testdata", "--remaps", "python3", "-B", "remap.py"];
+    for reader in [&[go][..], &mutants, &["python3", "-B", "decoder.py"], &remaps] {
         let Some(output) = conformance(reader) else { return };
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{reader:?}: {text}");
         assert!(text.ends_with(" files judged, 0 differ\n"), "{reader:?}: {text}");
+    }
+    for reader in c_readers() {
+        for options in [&[][..], &["--mutants", "300", "--seed", "2"]] {
+            let arguments: Vec<&str> = ["--level", "core"].iter().chain(options).copied().collect();
+            let arguments = [arguments, reader.iter().map(String::as_str).collect()].concat();
+            let Some(output) = conformance(&arguments) else { return };
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && text.ends_with(" files judged, 0 differ\n"), "{reader:?}: {text}");
+        }
     }
     // A reader that accepts everything differs on each broken file, and on each dump.
     let output = conformance(&["true"]).expect("python3 is there");
@@ -226,7 +285,7 @@ fn the_reader_in_go_passes_its_own_tests() {
 fn file_recognizes_blocks_and_remaps() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
     for (file, mime, described) in [
-        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.6, 431 bytes"),
+        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 1.0, 431 bytes"),
         ("remaps/golden/small.cxr", "application/vnd.chronoxide.remap", "Chronoxide remap version 0.2, 156 bytes"),
     ] {
         for (options, expected) in [(&["-b", "--mime-type"][..], mime), (&["-b"], described)] {

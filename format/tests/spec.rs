@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::Path;
 
+use chronoxide_format::edition::Edition;
 use chronoxide_format::layout::{
-    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, LOSS_MATTERS, MAJOR, MAX_COLUMN_NAME_LEN,
-    MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_PACKED_LEN, MAX_PACKED_RATIO,
-    MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MAX_UPPER_BITS, MAX_VALUE_LEN, MAY_BE_COPIED, MINOR, MetaHeader,
-    MetricsHeader, NumbersHeader, OPTIONAL, PRIVATE, PackedHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind,
-    SeriesColumnHeader, SymbolsHeader, VALUE_GROUP,
+    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, EXPERIMENT, FREE_PACKED_LEN, Header, LOSS_MATTERS, MAJOR,
+    MAX_COLUMN_NAME_LEN, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_PACKED_LEN,
+    MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MAX_UPPER_BITS, MAX_VALUE_LEN, MAY_BE_COPIED,
+    MINOR, MetaHeader, MetricsHeader, NumbersHeader, OPTIONAL, PRIVATE, PackedHeader, PairHeader, SYMBOL_GROUP,
+    SectionEntry, SectionKind, SeriesColumnHeader, SymbolsHeader, VALUE_GROUP,
 };
 use chronoxide_format::metadata::{MetricType, Temporality};
+use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::remap::layout::{REMAP_MAJOR, REMAP_MINOR};
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
@@ -183,7 +185,7 @@ fn sections_are_the_spec_s() {
 fn kinds_are_the_registry_s() {
     let registry = read("spec/REGISTRY.md");
     let bits: Vec<u32> = rows_of(&registry, "bit").iter().map(|row| row[1].parse().expect("a number")).collect();
-    assert_eq!(bits, [OPTIONAL, LOSS_MATTERS, MAY_BE_COPIED, PRIVATE, 1 << 27]);
+    assert_eq!(bits, [OPTIONAL, LOSS_MATTERS, MAY_BE_COPIED, PRIVATE, EXPERIMENT]);
     let optional: Vec<(u32, String)> = rows_of(&registry, "number")
         .iter()
         .filter(|row| !row[1].is_empty())
@@ -195,6 +197,68 @@ fn kinds_are_the_registry_s() {
         .collect();
     let declared = SectionKind::ALL.iter().filter(|kind| kind.code() >= OPTIONAL);
     assert_eq!(optional, declared.map(|kind| (kind.code(), kind.name().to_owned())).collect::<Vec<_>>());
+}
+
+#[test]
+fn cut_strings_are_those_of_the_text() {
+    let rows = rows_of(&read("spec/FORMAT.md"), "*n*");
+    assert!(rows.len() >= 4);
+    for row in rows {
+        let [limit, string, stored] = [0, 1, 2].map(|cell| row[cell].trim_matches('`'));
+        let limit = limit.parse().expect("a number");
+        let policy = LabelPolicy::new(limit, limit).expect("limits that may be");
+        assert_eq!((&*policy.name(string), &*policy.value(string)), (stored, stored), "{limit}");
+    }
+}
+
+/// The numbers that a cell lists, each by itself or as `a to b`.
+fn numbers_in(cell: &str) -> Vec<u32> {
+    let number = |text: &str| text.parse::<u32>().expect("a number");
+    let range = |part: &str| match part.split_once(" to ") {
+        Some((first, last)) => number(first)..=number(last),
+        None => number(part)..=number(part),
+    };
+    cell.split(", ").filter(|part| *part != "none").flat_map(range).collect()
+}
+
+#[test]
+fn editions_are_those_of_the_text() {
+    let rows = rows_of(&read("spec/COMPATIBILITY.md"), "edition");
+    assert_eq!(rows.iter().map(|row| &*row[0]).collect::<Vec<_>>(), Edition::ALL.map(Edition::name));
+    for (row, edition) in rows.iter().zip(Edition::ALL) {
+        let bits = |cell: &String| numbers_in(cell).into_iter().fold(0, |bits, bit| bits | 1 << bit);
+        assert_eq!(row[2..5].iter().map(bits).collect::<Vec<u32>>(), edition.features(), "{}", row[0]);
+    }
+    let kinds = |column: usize| rows.iter().flat_map(|row| numbers_in(&row[column])).collect::<Vec<u32>>();
+    assert_eq!([kinds(5), kinds(6)].concat(), SectionKind::ALL.map(SectionKind::code));
+}
+
+/// Each number and name that people find in the registry has an owner in the file for programs, and no other has.
+#[test]
+fn the_registry_for_programs_is_that_for_people() {
+    let file = read("spec/registration/registry.tsv");
+    let lines: Vec<Vec<&str>> = file.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    assert!(lines.iter().all(|line| line.len() == 6 && line.iter().all(|field| !field.is_empty())), "{file}");
+    let registered = |registry: &str| -> BTreeSet<String> {
+        lines.iter().filter(|line| line[0] == registry).map(|line| line[1].to_owned()).collect()
+    };
+    let kinds = SectionKind::ALL.iter().map(|kind| kind.code().to_string());
+    assert_eq!(registered("section"), kinds.collect());
+    let bits = rows_of(&read("spec/COMPATIBILITY.md"), "edition").iter().flat_map(|row| numbers_in(&row[2])).collect();
+    assert_eq!(registered("incompat").iter().map(|bit| bit.parse().expect("a bit")).collect::<BTreeSet<u32>>(), bits);
+    let registry = read("spec/REGISTRY.md");
+    let cells = |first: &str, column: usize| -> BTreeSet<String> {
+        rows_of(&registry, first).iter().map(|row| row[column].trim_matches(['`', '*', '.']).to_owned()).collect()
+    };
+    assert_eq!(registered("annotation"), cells("key", 0));
+    assert_eq!(registered("column"), cells("name", 0));
+    assert_eq!(registered("file"), cells("file", 1));
+    for namespace in registered("namespace of columns") {
+        assert!(registry.contains(&format!("Names that begin with `{namespace}`")), "{namespace}");
+    }
+    for text in lines.iter().map(|line| line[5]) {
+        assert!(read(&format!("spec/{text}")).starts_with("# "), "{text}");
+    }
 }
 
 /// The numbers after each occurrence of a phrase, as far as there are any.

@@ -5,6 +5,7 @@ mod columns;
 mod columns_forged;
 mod decoder;
 mod extremes;
+mod frozen;
 mod goldens;
 mod metrics;
 mod paths;
@@ -16,6 +17,7 @@ mod resolve_many;
 mod rule_classes;
 mod spec;
 mod split_lists;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
