@@ -35,6 +35,6 @@ pub(crate) struct FormatVersion {
         default_value = Edition::default().name(),
         help_heading = "Outputs"
     )]
-    #[expect(dead_code, reason = "there is one edition: writers have nothing to choose yet")]
+    // There is one edition: writers have nothing to choose yet.
     format_version: String,
 }

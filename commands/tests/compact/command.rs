@@ -177,6 +177,7 @@ fn usage_errors_end_with_2() {
         (&[&a, "-o", &out, "--min-time", "2025-11-11T09:00:00Z"], "no block lies between"),
         (&[&a, "-o", &out, "--memory-limit", "1MiB"], "at least 64.0 MiB (67,108,864 bytes), not 1.0 MiB"),
         (&[&a, "-o", &out, "--layout", "wide"], "bitpacked"),
+        (&[&a, "-o", &out, "--format-version", "0.6"], "[possible values: 1.0]"),
         (&[&a, "-o", &out, "--threads", "0"], "--threads"),
     ] {
         assert_refused(&folder, arguments, 2, message);

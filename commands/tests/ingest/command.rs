@@ -211,6 +211,7 @@ fn usage_errors_end_with_2() {
         (&[capture, "-o", output, "--report", "s3://bucket/report.md"], "only blocks can be written to a URL"),
         (&[capture, "-o", output, "--format", "xml"], "otlp-json"),
         (&[capture, "-o", output, "--layout", "wide"], "bitpacked"),
+        (&[capture, "-o", output, "--format-version", "2.0"], "[possible values: 1.0]"),
         (&[capture, "-o", output, "--annotation", "x"], "expected KEY=VALUE"),
         (&[capture, "-o", output, "--annotation", "chronoxide.rewritten=x"], "are reserved for programs"),
         (&[capture, "-o", output, "--annotation", "x=1", "--annotation", "x=2"], "--annotation: duplicate key x"),

@@ -20,6 +20,7 @@ fn the_summary_shows_counts_times_and_annotations() {
     let summary = stdout(&["summary", &golden("plain-bitpacked.cx")]);
     for line in [
         "  series     10 of 2.30 labels\n",
+        "  format     1.0, edition 1.0\n",
         "  keysets    4\n",
         "  keys       4 with ",
         "  rows       bitpacked, planner 0\n",
@@ -39,6 +40,21 @@ fn the_summary_shows_counts_times_and_annotations() {
     }
     let empty = stdout(&["summary", &golden("empty.cx")]);
     assert!(empty.contains("  series     0\n") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
+}
+
+#[test]
+fn the_summary_tells_version_and_edition() {
+    for name in golden_names() {
+        let path = golden(&format!("{name}.cx"));
+        let summary: Value = serde_json::from_str(&stdout(&["summary", &path, "--json"])).unwrap();
+        // These have sections that no text defines, and are not private.
+        let edition = if ["meta", "loss-matters"].contains(&name) { Value::Null } else { "1.0".into() };
+        let version = if name == "later-minor" { "1.7" } else { "1.0" };
+        assert_eq!((&summary["format"], &summary["edition"]), (&version.into(), &edition), "{name}");
+    }
+    let line = |name: &str| stdout(&["summary", &golden(name)]).lines().nth(1).unwrap().to_owned();
+    assert_eq!(line("later-minor.cx"), "  format     1.7, edition 1.0");
+    assert_eq!(line("loss-matters.cx"), "  format     1.0, features of a later edition");
 }
 
 /// The lines of the golden file match its rows in `testdata/kit/src/golden.rs`.
