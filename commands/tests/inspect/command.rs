@@ -241,7 +241,8 @@ fn series_json(path: &str) -> Vec<Labelset> {
 #[test]
 fn series_json_can_be_ingested_again() {
     let folder = Folder::new();
-    for golden in goldens() {
+    // Ingest drops reserved names, which `strings` has.
+    for golden in goldens().into_iter().filter(|golden| golden.name != "strings") {
         let path = support::golden(&format!("{}.cx", golden.name));
         let series = series_json(&path);
         assert_eq!(series.len(), golden.series.len());
