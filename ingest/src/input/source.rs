@@ -78,7 +78,7 @@ pub struct Source {
     damage: Option<io::Error>,
     /// Statements of the content that a part of it is missing.
     stated_losses: Vec<String>,
-    /// True if a byte order mark was passed over.
+    /// True if a byte order mark was skipped.
     has_mark: bool,
 }
 
@@ -262,7 +262,7 @@ impl Source {
         &self.stated_losses
     }
 
-    /// Returns the byte order mark that the content began with, or nothing. It was passed over.
+    /// Returns the byte order mark that the content began with, or nothing. It was skipped.
     pub(crate) fn mark(&self) -> &'static [u8] {
         if self.has_mark { BYTE_ORDER_MARK } else { &[] }
     }

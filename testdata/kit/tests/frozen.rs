@@ -8,7 +8,7 @@ fn frozen_files_are_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let frozen = folder.path().join("frozen/1");
     std::fs::create_dir_all(&frozen).unwrap();
-    // By its own name, and by another one.
+    // The folder itself, and a link to it.
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&frozen, &link).unwrap();
     for path in [&frozen, &link] {
