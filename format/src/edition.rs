@@ -1,6 +1,6 @@
 //! [`Edition`]: what the texts of a time define (`spec/COMPATIBILITY.md`).
 
-use crate::layout::{EXPERIMENT, EXPERIMENTAL_FEATURES, PACKED_ARENA, PRIVATE};
+use crate::layout::{EXPERIMENT, EXPERIMENTAL_FEATURES, PACKED_ARENA, PRIVATE, SectionKind};
 use crate::view::BlockView;
 
 /// Feature bits and kinds of sections that the texts of a time define. A reader of an edition reads files of it, and of
@@ -33,17 +33,25 @@ impl Edition {
         }
     }
 
+    /// Returns the kinds of sections that the edition defines.
+    #[must_use]
+    pub const fn kinds(self) -> &'static [SectionKind] {
+        match self {
+            Self::V1_0 => &SectionKind::ALL,
+        }
+    }
+
     /// Returns the oldest edition that defines what a block uses, or `None` if it uses more than this crate knows.
-    /// Private sections and experiments belong to no edition.
+    /// Private sections and experiments are not counted.
     #[must_use]
     pub fn needed_by(block: &BlockView<'_>) -> Option<Self> {
-        // All kinds that this crate knows are of the first edition.
-        let knows_sections =
-            block.sections().all(|section| section.known().is_some() || section.kind & (PRIVATE | EXPERIMENT) != 0);
         let defines = |edition: &Self| {
-            let features = block.features().into_iter().zip(edition.features());
-            features.into_iter().all(|(used, defined)| used & !(defined | EXPERIMENTAL_FEATURES) == 0)
+            let kinds = block.sections().map(|section| section.kind);
+            let mut kinds = kinds.filter(|kind| kind & (PRIVATE | EXPERIMENT) == 0);
+            let mut features = block.features().into_iter().zip(edition.features());
+            kinds.all(|kind| edition.kinds().iter().any(|defined| defined.code() == kind))
+                && features.all(|(used, defined)| used & !(defined | EXPERIMENTAL_FEATURES) == 0)
         };
-        Self::ALL.into_iter().filter(|_| knows_sections).find(defines)
+        Self::ALL.into_iter().find(defines)
     }
 }

@@ -227,7 +227,7 @@ impl Corruption {
 
 /// Returns what to do with a block of a draft.
 const fn drafts(major: u16) -> &'static str {
-    if major == 0 { "; version 0.1 of the programs exports the series of drafts" } else { "" }
+    if major == 0 { "; version 0.1.0 of the programs exports the series of drafts" } else { "" }
 }
 
 /// Returns the error of a rule that is about a number.
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_draft_says_what_reads_it() {
         let error = |major| Error::from(ErrorKind::UnsupportedVersion { major, minor: 6 }).to_string();
-        assert!(error(0).contains("version 0.6: this program reads version 1; version 0.1 of the programs"));
+        assert!(error(0).contains("version 0.6: this program reads version 1; version 0.1.0 of the programs"));
         assert!(error(2).ends_with("version 2.6: this program reads version 1"));
     }
 

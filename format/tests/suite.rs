@@ -4,6 +4,7 @@ mod agreement;
 mod columns;
 mod columns_forged;
 mod decoder;
+mod editions;
 mod extremes;
 mod frozen;
 mod goldens;

@@ -12,7 +12,9 @@ use crate::style::Style;
 pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let count = |n: u64| human::count(n);
     writeln!(out, "{} {}", style.heading("block"), summary.block_id)?;
-    let edition = summary.edition.map_or("features of a later edition".to_owned(), |name| format!("edition {name}"));
+    let edition = summary
+        .edition
+        .map_or("features of no edition that this version knows".to_owned(), |name| format!("edition {name}"));
     writeln!(out, "  format     {}, {edition}", summary.format)?;
     let size = human::bytes(summary.bytes);
     match summary.bytes_per_series() {
