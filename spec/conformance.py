@@ -46,6 +46,11 @@ def run(command, action, path):
     return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip()
 
 
+def ended(code):
+    """How a command ended, in words."""
+    return "is ended by signal %d" % -code if code is not None and code < 0 else "exits with %s" % code
+
+
 # Texts that a reader may leave out: the kinds of their sections, the beginning of their rules, and their part of a dump.
 OPTIONAL = {
     "metrics": ((decoder.PLAIN_METRICS, decoder.PACKED_METRICS), "metric-", rb"^metrics .*?(?=^columns |\Z)"),
@@ -69,10 +74,10 @@ def differences(options, entry):
     if options.level == "core" and entry.get("level") == "archive":
         rule, exit_code = "incompat-features", 4
     code, out, message = run(options.command, "verify", path)
-    if code == 0 and any(rule.startswith(OPTIONAL[text][1]) for text in options.unknown):
+    if code == 0 and any(rule.startswith(OPTIONAL[text][1]) or "--" + text in path for text in options.unknown):
         return
     if code != exit_code:
-        yield "verify exits with %s, not %d: %s" % (code, exit_code, message)
+        yield "verify %s, not %d: %s" % (ended(code), exit_code, message)
     elif not options.no_rules and rule != "-" and not message.startswith("%s: %s: " % (path, rule)):
         yield "verify does not name the rule %s: %s" % (rule, message)
     elif entry["classes"] == "R" and rule == "-" and "only rules of class R" not in message:
@@ -85,7 +90,9 @@ def differences(options, entry):
             right = file.read()
         out, right = without(out, options.unknown), without(right, options.unknown)
         if code != 0 or out != right:
-            yield "the dump differs (exit code %s)" % code
+            lines = zip(out.split(b"\n") + [b""], right.split(b"\n") + [b""])
+            first = next((n for n, (line, wanted) in enumerate(lines, 1) if line != wanted), 1)
+            yield "the dump differs from line %d on (dump %s)" % (first, ended(code))
 
 
 # ---- Mutants --------------------------------------------------------------------------------------------------------
@@ -230,8 +237,8 @@ def compare_mutants(options, entries):
             os.remove(path)
         else:
             failed += 1
-            print("%s: mutant %d of seed %d, of %s: verify exits with %s, not %d: %s" % (
-                path, number, options.seed, name, code, right, message))
+            print("%s: mutant %d of seed %d, of %s: verify %s, not %d: %s" % (
+                path, number, options.seed, name, ended(code), right, message))
     if not failed:
         os.rmdir(folder)
     return count, failed
@@ -263,13 +270,16 @@ def main(arguments):
     options = parser.parse_args(arguments)
     if not options.command:
         parser.error("the command of the reader is missing")
-    if options.mutants and options.remaps:
-        parser.error("there are no mutants of remaps")
+    if options.mutants is not None and (options.remaps or options.mutants < 1):
+        parser.error("there are no mutants of remaps" if options.remaps else "--mutants needs a number from 1 on")
     if options.testdata is None:
-        options.testdata = os.path.join(HERE, "..", "testdata", *([] if options.remaps else ["frozen", "1"]))
+        folders = [] if options.remaps else ["frozen", "1"]
+        options.testdata = os.path.normpath(os.path.join(HERE, "..", "testdata", *folders))
     try:
         entries = manifest(options)
         count, failed = (compare_mutants if options.mutants else compare_files)(options, entries)
+        if not count:
+            parser.error("no file can be judged with these options")
     except OSError as error:
         print("%s: %s" % (error.filename, error.strerror), file=sys.stderr)
         return 1

@@ -235,33 +235,74 @@ fn readers_agree_on_fields_of_32_bits() {
     }
 }
 
+/// Runs the runner of the kit, from an unpacked copy of it.
+fn conformance(kit: &Path, arguments: &[&str]) -> Option<Output> {
+    let mut command = Command::new("python3");
+    run(command.arg("-B").arg(kit.join("spec/conformance.py")).args(arguments).current_dir(spec()))
+}
+
+fn assert_that_none_differs(kit: &Path, arguments: &[&str]) {
+    let Some(output) = conformance(kit, arguments) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.ends_with(" files judged, 0 differ\n"), "{arguments:?}: {text}");
+}
+
 #[test]
-fn readers_that_were_written_from_the_spec_pass_the_conformance_kit() {
-    let kit = crate::frozen::unpacked_kit("kit").join("spec");
-    let conformance = |arguments: &[&str]| {
-        let mut command = Command::new("python3");
-        run(command.arg("-B").arg(kit.join("conformance.py")).args(arguments).current_dir(spec()))
-    };
+fn the_readers_in_go_and_python_pass_the_conformance_kit() {
+    let kit = crate::frozen::unpacked_kit("kit");
     let Some(go) = go_reader().and_then(Path::to_str) else { return };
-    let mutants = ["--mutants", "300", "--seed", "1", go];
-    let remaps = ["--testdata", "../testdata", "--remaps", "python3", "-B", "remap.py"];
-    for reader in [&[go][..], &mutants, &["python3", "-B", "decoder.py"], &remaps] {
-        let Some(output) = conformance(reader) else { return };
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.code(), Some(0), "{reader:?}: {text}");
-        assert!(text.ends_with(" files judged, 0 differ\n"), "{reader:?}: {text}");
-    }
+    assert_that_none_differs(&kit, &[go]);
+    assert_that_none_differs(&kit, &["--mutants", "300", "--seed", "1", go]);
+    assert_that_none_differs(&kit, &["python3", "-B", "decoder.py"]);
+    assert_that_none_differs(&kit, &["--testdata", "../testdata", "--remaps", "python3", "-B", "remap.py"]);
+}
+
+#[test]
+fn the_reader_in_c_passes_the_conformance_kit_on_both_machines() {
+    let kit = crate::frozen::unpacked_kit("kit-of-c");
     for reader in c_readers() {
-        for options in [&[][..], &["--mutants", "300", "--seed", "2"]] {
-            let arguments: Vec<&str> = ["--level", "core"].iter().chain(options).copied().collect();
-            let arguments = [arguments, reader.iter().map(String::as_str).collect()].concat();
-            let Some(output) = conformance(&arguments) else { return };
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && text.ends_with(" files judged, 0 differ\n"), "{reader:?}: {text}");
+        for options in [&["--level", "core"][..], &["--level", "core", "--mutants", "300", "--seed", "2"]] {
+            let reader: Vec<&str> = reader.iter().map(String::as_str).collect();
+            assert_that_none_differs(&kit, &[options, &reader].concat());
         }
     }
+}
+
+/// Readers that are wrong in one thing each: a rule, words about a sound file, a note, verdicts on changed files, all.
+#[test]
+fn the_runner_finds_what_a_reader_does_wrong() {
+    let kit = crate::frozen::unpacked_kit("kit-of-wrong-readers");
+    let Some(go) = go_reader().and_then(Path::to_str) else { return };
+    let folder = crate::empty_folder("wrong-readers");
+    let wrong = |name: &str, script: &str| {
+        let path = folder.join(name);
+        fs::write(&path, format!("[ $1 = verify ] || exec {go} \"$@\"\n{script}\n")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let other_rule = "sed 's/: [a-z0-9-]*: /: other-rule: /'";
+    let other_rule = wrong("rule", &format!("{go} \"$@\" 2>&1 | {other_rule} >&2; {go} \"$@\" 2>/dev/null"));
+    let talking = wrong("words", &format!("{go} \"$@\" && echo sound"));
+    let quiet = wrong("note", &format!("{go} \"$@\" 2>/dev/null"));
+    for (arguments, complaint) in [
+        (&["sh", &other_rule][..], "verify does not name the rule "),
+        (&["sh", &talking], "verify prints something for a sound file"),
+        (&["sh", &quiet], "verify does not say that class C was not checked"),
+        (&["--mutants", "50", "true"], "verify exits with 0, not "),
+    ] {
+        let output = conformance(&kit, arguments).expect("python3 is there");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.code() == Some(5) && text.contains(complaint), "{arguments:?}: {text}");
+    }
+    for (arguments, complaint) in [
+        (&["--mutants", "0", "true"][..], "--mutants needs a number from 1 on"),
+        (&["--remaps", "--testdata", "../testdata/frozen/1", "true"], "no file can be judged"),
+    ] {
+        let output = conformance(&kit, arguments).expect("python3 is there");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && text.contains(complaint), "{arguments:?}: {text}");
+    }
     // A reader that accepts everything differs on each broken file, and on each dump.
-    let output = conformance(&["true"]).expect("python3 is there");
+    let output = conformance(&kit, &["true"]).expect("python3 is there");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let judged = text.lines().last().and_then(|line| line.split(' ').next()).expect("a count").to_owned();
     assert_eq!(output.status.code(), Some(5), "{text}");

@@ -11,6 +11,9 @@ use chronoxide_format::{Error, ErrorKind, SeriesRef};
 use chronoxide_testkit::requirement::skip_or_fail;
 use sha2::{Digest, Sha256};
 
+/// Sum of the list of sums of version 1, here and in the text: a change takes both.
+const SUM_OF_1: &str = "3fb5c269ebb0b86d8a08fc8e3a1c8813452afa374b401541cceb196f1d4800a0";
+
 /// Name of the list of sums in a folder.
 const SUMS: &str = "SHA256SUMS";
 
@@ -58,13 +61,14 @@ fn frozen() -> Vec<PathBuf> {
 #[test]
 fn no_frozen_file_has_changed_left_or_joined() {
     let text = fs::read_to_string(root().join("spec/COMPATIBILITY.md")).unwrap();
-    // Only lists that were added since: those of version 1 are these.
-    assert!(frozen()[0].ends_with("1") && sums_below(&frozen()[0]).len() == 311);
-    for folder in frozen() {
+    let is_sum = |line: &&str| line.len() == 64 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("    ")).filter(is_sum).collect();
+    let found = frozen().into_iter().map(|folder| {
         assert_eq!(sums_below(&folder), listed(&folder), "{}", folder.display());
-        let list = sum(&fs::read(folder.join(SUMS)).unwrap());
-        assert!(text.contains(&format!("\n    {list}\n")), "COMPATIBILITY.md lacks {list}, of {}", folder.display());
-    }
+        sum(&fs::read(folder.join(SUMS)).unwrap())
+    });
+    let found: Vec<String> = found.collect();
+    assert_eq!((found.iter().map(String::as_str).collect::<Vec<_>>(), stated[0]), (stated, SUM_OF_1));
 }
 
 #[test]
@@ -72,7 +76,11 @@ fn texts_have_the_sums_that_are_listed() {
     let spec = root().join("spec");
     let mut texts = sums_below(&spec);
     texts.retain(|name, _| !name.contains('/') && (name.ends_with(".md") || name.ends_with(".magic")));
-    assert_eq!(texts, listed(&spec), "after an erratum: (cd spec && sha256sum *.md *.magic >SHA256SUMS)");
+    assert_eq!(
+        texts,
+        listed(&spec),
+        "an erratum has an entry with its date in the changes of its text; then (cd spec && sha256sum *.md *.magic >SHA256SUMS)"
+    );
 }
 
 #[test]
@@ -127,6 +135,28 @@ pub(crate) fn unpacked_kit(test: &str) -> PathBuf {
     run(Command::new("sh").arg(root().join("spec/kit.sh")).arg(&kit));
     run(Command::new("tar").arg("-xzf").arg(&kit).arg("-C").arg(&folder));
     folder.join("chronoxide-kit-1.0")
+}
+
+#[test]
+fn the_kit_is_the_same_twice_and_has_all_that_it_names() {
+    let kits = ["kit-once", "kit-twice"].map(unpacked_kit);
+    let packed = kits.each_ref().map(|kit| fs::read(kit.with_file_name("kit.tar.gz")).unwrap());
+    assert!(packed[0] == packed[1], "two kits differ");
+    let files = sums_below(&kits[0]);
+    let readme = fs::read_to_string(kits[0].join("README.md")).unwrap();
+    assert_eq!(readme, fs::read_to_string(root().join("spec/KIT.md")).unwrap());
+    for name in ["LICENSE-APACHE", "LICENSE-MIT", "spec/registration/registry.tsv", "spec/registration/media-type.txt"]
+    {
+        assert!(files.contains_key(name), "{name}");
+    }
+    // Links of Markdown lead somewhere, in the kit alone.
+    for text in files.keys().filter(|name| name.ends_with(".md") && *name != "README.md") {
+        let content = fs::read_to_string(kits[0].join(text)).unwrap();
+        for link in content.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            let folder = kits[0].join(text).parent().unwrap().to_owned();
+            assert!(link.is_empty() || folder.join(link).exists(), "{text} leads to {link}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Each sentence of FORMAT.md is tied to what holds a reader or a writer to it: `trace.tsv`.
 //!
-//! A line has the section, the beginning of the sentence, and its ties: `rule:`, `struct:`, `const:`, `golden:` and
+//! A line has the section, the sentence, and its ties: `rule:`, `struct:`, `const:`, `golden:` and
 //! `relaxed:` with a name, `test:` with a file and a function, or a word for a sentence that nothing can break: `term`
 //! defines a word or a notation, `reader` and `writer` permit or advise, `why` gives a reason or leads to another text.
 
@@ -10,15 +10,12 @@ use std::path::Path;
 
 use chronoxide_format::Rule;
 
-/// Characters of a sentence in the list.
-const BEGINNING: usize = 60;
-
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the section and the beginning of each sentence, in order. Tables, headings and blocks of code have none.
+/// Returns the section and the text of each sentence, in order. Tables, headings and blocks of code have none.
 fn sentences(text: &str) -> Vec<String> {
     let (mut found, mut paragraph, mut section) = (Vec::new(), String::new(), "0".to_owned());
     let mut end = |paragraph: &mut String, section: &str| {
@@ -47,18 +44,18 @@ fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the beginnings of the sentences of a paragraph.
+/// Returns the sentences of a paragraph.
 fn split(text: &str) -> impl Iterator<Item = String> {
     let is_start = |rest: &str| match rest.as_bytes() {
         [b'`', after, ..] => *after != b'[',
-        [first, ..] => first.is_ascii_uppercase() || b"*\"(".contains(first),
+        [first, ..] => first.is_ascii_uppercase() || b"*\"([".contains(first),
         [] => false,
     };
     let ends = text.match_indices(' ').map(|(at, _)| at);
     let ends = ends.filter(|&at| text[..at].ends_with(['.', '?', '!']) && is_start(&text[at + 1..]));
     let ends: Vec<usize> = ends.chain([text.len()]).collect();
     let starts = [0].into_iter().chain(ends.iter().map(|end| end + 1)).collect::<Vec<_>>();
-    let sentence = |(start, end): (usize, usize)| text[start..end].chars().take(BEGINNING).collect::<String>();
+    let sentence = |(start, end): (usize, usize)| text[start..end].to_owned();
     starts.into_iter().zip(ends).map(sentence).filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().into_iter()
 }
 

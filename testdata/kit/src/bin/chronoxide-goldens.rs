@@ -2,7 +2,7 @@
 //! verdicts, in `golden/`, `broken/`, `relaxed/` and `remaps/` of the folder (`testdata` by default).
 //!
 //! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit. Nothing
-//! is written below a folder `frozen`, whose files never change (COMPATIBILITY.md).
+//! is written below `testdata/frozen`, whose files never change (COMPATIBILITY.md).
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -20,8 +20,10 @@ use chronoxide_testkit::remap::golden::golden_remaps;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| "testdata".into()));
-    std::fs::create_dir_all(&folder)?;
-    if folder.canonicalize()?.components().any(|part| part.as_os_str() == "frozen") {
+    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../frozen").canonicalize()?;
+    let existing = std::path::absolute(&folder)?;
+    let existing = existing.ancestors().find_map(|folder| folder.canonicalize().ok());
+    if existing.is_some_and(|folder| folder.starts_with(&frozen)) {
         return Err(format!("{}: frozen files are not made again", folder.display()).into());
     }
     let [golden_folder, broken_folder, relaxed_folder] = ["golden", "broken", "relaxed"].map(|name| folder.join(name));
