@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 
+    #[command(flatten)]
+    pub(crate) format_version: FormatVersion,
+
     /// Write a remap per input into this folder, named after the input's id: where its series are in the outputs
     #[arg(long = "remaps", alias = "remap", value_name = "DIR")]
     pub(crate) remaps: Option<PathBuf>,
@@ -185,9 +188,6 @@ pub(crate) struct OutputArguments {
     /// strings; opening a block decodes them, at about 1 ms per MB, and holds them in memory
     #[arg(long, help_heading = "Outputs")]
     pub(crate) archive: bool,
-
-    #[command(flatten)]
-    pub(crate) format_version: FormatVersion,
 
     /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes about twice the
     /// time. If the inputs have more than 4 million series, the plan is learned from a sample of 1 million
