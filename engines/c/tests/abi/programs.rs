@@ -95,7 +95,8 @@ fn columns(path: &std::path::Path) -> String {
     let block = Block::read(path, Checks::Eager).unwrap();
     let names: Vec<String> =
         block.view().label_names().map(|name| String::from_utf8(name.unwrap().to_vec()).unwrap()).collect();
-    let all: String = names.iter().map(|name| format!("{name} I of vu\n")).collect();
+    // Names of Arrow's C interface end at a NUL, which is shown instead.
+    let all: String = names.iter().map(|name| format!("{} I of vu\n", name.replace('\0', "\u{2400}"))).collect();
     format!("series_ref L\n{all}series_ref L\njob vu\nno such label vu\nblock vu\nseries_ref L\nlabels +m\n")
 }
 
