@@ -34,11 +34,13 @@ def test_a_golden_is_a_table_of_its_series(path):
     block = chronoxide.open(path)
     table = pyarrow.table(block)
     table.validate(full=True)
-    assert labels_of(table) == list(block)
-    assert table.column_names[1:] == block.label_names()
+    # Names of columns end at a NUL in Arrow's C interface, which is shown instead.
+    shown = [{name.replace("\0", "\u2400"): value for name, value in labels.items()} for labels in block]
+    assert labels_of(table) == shown
+    assert table.column_names[1:] == [name.replace("\0", "\u2400") for name in block.label_names()]
     plain = pyarrow.table(block.batches(strings="view"))
     plain.validate(full=True)
-    assert labels_of(plain) == list(block)
+    assert labels_of(plain) == shown
     maps = pyarrow.table(block.batches(as_map=True))["labels"].to_pylist()
     assert [dict(labels) for labels in maps] == list(block)
 
