@@ -261,7 +261,7 @@ fn the_readers_in_go_and_python_pass_the_conformance_kit() {
 fn the_reader_in_c_passes_the_conformance_kit_on_both_machines() {
     let kit = crate::frozen::unpacked_kit("kit-of-c");
     for reader in c_readers() {
-        for options in [&["--level", "core"][..], &["--level", "core", "--mutants", "300", "--seed", "2"]] {
+        for options in [&["--level", "core"][..], &["--level", "core", "--mutants", "150", "--seed", "2"]] {
             let reader: Vec<&str> = reader.iter().map(String::as_str).collect();
             assert_that_none_differs(&kit, &[options, &reader].concat());
         }

@@ -12,19 +12,19 @@ use rayon::prelude::*;
 /// Minimum number of inputs of each target. A corpus only grows; lower the number only when a corpus is minimized.
 const FILES: [(&str, usize); 16] = [
     ("arrow", 86),
-    ("block_open", 380),
+    ("block_open", 340),
     ("block_repaired", 673),
     ("extremes", 6),
     ("merge", 534),
     ("otlp_json", 607),
     ("otlp_proto", 5),
-    ("parquet", 160),
+    ("parquet", 161),
     ("prometheus_proto", 25),
     ("prometheus_text", 21),
     ("remap", 105),
     ("remote_write", 24),
     ("select", 200),
-    ("series_json", 674),
+    ("series_json", 675),
     ("tsdb_index", 24),
     ("tsdb_wal", 12),
 ];
