@@ -8,7 +8,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::{BlockMeta, MetricRecords, SectionBytes};
 
 use crate::editor::BlockEditor;
-use crate::golden::{Golden, factored, few_series, many_series, small};
+use crate::golden::{Golden, factored, few_series, many_series, small, with_meta};
 use crate::plan::{Labelset, Plan, build};
 
 /// Name of the archive that broken blocks are made from.
@@ -28,9 +28,7 @@ pub fn archives() -> Vec<Golden> {
 }
 
 fn archive(name: &'static str, series: BTreeSet<Labelset>) -> Golden {
-    let meta = BlockMeta { archive: true, ..BlockMeta::default() };
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    Golden { name, bytes, series }
+    with_meta(name, series, &BlockMeta { archive: true, ..BlockMeta::default() })
 }
 
 /// The planner's result, with times and metric metadata.
@@ -68,9 +66,7 @@ fn described() -> Golden {
     };
     let descriptions: &'static [(String, String)] = descriptions.leak();
     let meta = BlockMeta { metrics: descriptions.iter().map(row).collect(), archive: true, ..BlockMeta::default() };
-    let series = small();
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    Golden { name: "archive-metrics", bytes, series }
+    with_meta("archive-metrics", small(), &meta)
 }
 
 /// A frame of two raw blocks, without its content size.

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use chronoxide_format::Rule;
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
-use chronoxide_format::layout::{RowForm, SectionKind, VALUE_GROUP};
+use chronoxide_format::layout::{SectionKind, VALUE_GROUP};
 use chronoxide_format::write::{BlockMeta, ColumnWriter, PackedColumn, SectionBytes};
 
 use crate::editor::BlockEditor;
-use crate::golden::{Golden, small};
-use crate::plan::{Labelset, Plan, build};
+use crate::golden::{Golden, small, with_meta};
+use crate::plan::Labelset;
 use crate::random::Random;
 
 /// Name of the golden block with a column of each way to merge.
@@ -20,18 +20,13 @@ const MINUTE: u64 = 60_000_000_000;
 
 /// Blocks with series columns, in the order of their names.
 pub(crate) fn goldens() -> Vec<Golden> {
-    let series = small();
-    let meta = BlockMeta { columns: each_way(), ..BlockMeta::default() };
-    let first = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    let with = |columns| BlockMeta { columns, ..BlockMeta::default() };
     let many = many_groups();
-    let meta = BlockMeta { columns: groups(many.len()), ..BlockMeta::default() };
-    let second = build(&many, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    let meta = BlockMeta { columns: chunk_lists(), ..BlockMeta::default() };
-    let third = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    let groups = groups(many.len());
     vec![
-        Golden { name: "chunks", bytes: third, series: series.clone() },
-        Golden { name: COLUMNS, bytes: first, series },
-        Golden { name: "columns-groups", bytes: second, series: many },
+        with_meta("chunks", small(), &with(chunk_lists())),
+        with_meta(COLUMNS, small(), &with(each_way())),
+        with_meta("columns-groups", many, &with(groups)),
     ]
 }
 

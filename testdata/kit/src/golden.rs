@@ -57,7 +57,11 @@ pub fn goldens() -> Vec<Golden> {
         golden("shared-table", pods(), &shared(), bit_packed),
         golden("strings", strings(), &Plan::default(), bit_packed),
         golden("unicode", unicode(), &Plan::default(), bit_packed),
-        with_meta("from-1970", BlockMeta { time: Some(TimeRange { start: 0, end: 1 }), ..BlockMeta::default() }),
+        with_meta(
+            "from-1970",
+            small(),
+            &BlockMeta { time: Some(TimeRange { start: 0, end: 1 }), ..BlockMeta::default() },
+        ),
         before_1970(),
         long_front(),
     ];
@@ -71,24 +75,31 @@ fn golden(name: &'static str, series: BTreeSet<Labelset>, plan: &Plan, form: Row
     Golden { name, bytes, series }
 }
 
-fn with_meta(name: &'static str, meta: BlockMeta) -> Golden {
-    let series = small();
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+/// A block with plain rows.
+pub(crate) fn with_meta(name: &'static str, series: BTreeSet<Labelset>, meta: &BlockMeta) -> Golden {
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, meta).expect("golden blocks are sound");
     Golden { name, bytes, series }
+}
+
+/// A block that is taken apart, changed and put together again.
+fn edited(golden: Golden, change: impl FnOnce(&mut BlockEditor)) -> Golden {
+    let mut editor = BlockEditor::open(&golden.bytes);
+    change(&mut editor);
+    Golden { bytes: editor.close(), ..golden }
 }
 
 /// Times before 1970, which are not in the id of the block.
 fn before_1970() -> Golden {
     let time = Some(TimeRange { start: -1_500_000, end: -1 });
     let window = Some(TimeRange { start: -3_600_000_000_000, end: 0 });
-    with_meta("before-1970", BlockMeta { time, window, ..BlockMeta::default() })
+    with_meta("before-1970", small(), &BlockMeta { time, window, ..BlockMeta::default() })
 }
 
 /// A front of more than a chunk, so that the first chunk of the grid is empty.
 fn long_front() -> Golden {
     let parents = (0..600_u32).map(|number| BlockId(u128::from(number).to_be_bytes())).collect();
     let job = Some(Job { id: *b"job of many days", output: 0, output_count: 1 });
-    with_meta("long-front", BlockMeta { parents, job, ..BlockMeta::default() })
+    with_meta("long-front", small(), &BlockMeta { parents, job, ..BlockMeta::default() })
 }
 
 /// Text that is easily taken for other text: U+0000 first, within and last, also in names; characters whose order in
@@ -388,8 +399,7 @@ fn metrics() -> Golden {
     ];
     let series = series(&[&[("__name__", "requests_total"), ("job", "api")], &[("__name__", "up"), ("job", "api")]]);
     let meta = BlockMeta { metrics: rows.into_iter().collect(), ..BlockMeta::default() };
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    Golden { name: "metrics", bytes, series }
+    with_meta("metrics", series, &meta)
 }
 
 /// Numbers of metric metadata that a later text gives a meaning.
@@ -404,24 +414,20 @@ fn later_metrics() -> Golden {
     ];
     let meta = BlockMeta { metrics: rows.into_iter().collect(), ..BlockMeta::default() };
     let series = series(&[&[("__name__", "up"), ("job", "api")]]);
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    Golden { name: "metrics-later", bytes, series }
+    with_meta("metrics-later", series, &meta)
 }
 
 /// A section of the kind of packed metric metadata, which only archives have: no reader knows it.
 fn ignored_metrics() -> Golden {
-    let series = small();
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
-    let mut editor = BlockEditor::open(&bytes.expect("golden blocks are sound"));
-    editor.sections.push(SectionBytes::new(SectionKind::PackedMetricMetadata, b"not in an archive".to_vec()));
-    Golden { name: "metrics-ignored", bytes: editor.close(), series }
+    edited(with_meta("metrics-ignored", small(), &BlockMeta::default()), |editor| {
+        editor.sections.push(SectionBytes::new(SectionKind::PackedMetricMetadata, b"not in an archive".to_vec()));
+    })
 }
 
 /// Every field of the meta section set, features that may be ignored, a section that no reader knows, and a private
 /// section.
 fn everything_in_meta() -> Golden {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-    let series = small();
     let meta = BlockMeta {
         time: Some(TimeRange { start: 1_700_000_000_123_456_789, end: 1_700_003_600_000_000_000 }),
         window: Some(TimeRange { start: 1_700_000_000_000_000_000, end: 1_700_003_600_000_000_000 }),
@@ -434,27 +440,24 @@ fn everything_in_meta() -> Golden {
         planner_version: 7,
         ..BlockMeta::default()
     };
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    let mut editor = BlockEditor::open(&bytes);
-    editor.features = [0, 0, 6];
-    editor.sections.push(SectionBytes { kind: OPTIONAL + 5, id: 9, bytes: b"not for this reader".to_vec() });
-    let private = [&[0x5A; 16][..], b"of another program"].concat();
-    // Ids may have gaps.
-    for id in [0, 4] {
-        editor.sections.push(SectionBytes { kind: OPTIONAL + PRIVATE + 2, id, bytes: private.clone() });
-    }
-    Golden { name: "meta", bytes: editor.close(), series }
+    edited(with_meta("meta", small(), &meta), |editor| {
+        editor.features = [0, 0, 6];
+        editor.sections.push(SectionBytes { kind: OPTIONAL + 5, id: 9, bytes: b"not for this reader".to_vec() });
+        let private = [&[0x5A; 16][..], b"of another program"].concat();
+        // Ids may have gaps.
+        for id in [0, 4] {
+            editor.sections.push(SectionBytes { kind: OPTIONAL + PRIVATE + 2, id, bytes: private.clone() });
+        }
+    })
 }
 
 /// A block with the minor version of a later text, which readers ignore.
 fn later_minor() -> Golden {
     const LATER: u8 = 7;
-    let series = small();
-    let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
-    let block = block.expect("golden blocks are sound");
-    let mut words: [u8; 16] = block[8..24].try_into().expect("16 bytes");
+    let golden = with_meta("later-minor", small(), &BlockMeta::default());
+    let mut words: [u8; 16] = golden.bytes[8..24].try_into().expect("16 bytes");
     words[2] = LATER;
-    let editor = BlockEditor::open(&block);
+    let editor = BlockEditor::open(&golden.bytes);
     let mut id = BlockIdHasher::new(words);
     for section in &editor.sections {
         let mut hasher = SectionHasher::default();
@@ -464,25 +467,21 @@ fn later_minor() -> Golden {
     let mut bytes = editor.with_id(id.finish(None)).close();
     bytes[10] = LATER;
     reseal(&mut bytes);
-    Golden { name: "later-minor", bytes, series }
+    Golden { bytes, ..golden }
 }
 
 /// A block with a section that no reader knows, and whose loss matters: it may be read, and not replaced.
 fn loss_matters() -> Golden {
-    let series = small();
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
-    let mut editor = BlockEditor::open(&bytes.expect("golden blocks are sound"));
-    editor.sections.push(SectionBytes { kind: OPTIONAL | LOSS_MATTERS, id: 0, bytes: b"of a later text".to_vec() });
-    Golden { name: "loss-matters", bytes: editor.close(), series }
+    edited(with_meta("loss-matters", small(), &BlockMeta::default()), |editor| {
+        editor.sections.push(SectionBytes { kind: OPTIONAL | LOSS_MATTERS, id: 0, bytes: b"of a later text".to_vec() });
+    })
 }
 
 /// A block with a feature that forbids rewriting, and with a bit of padding set: its canonical form is that of a later
 /// version, so that readers must accept it.
 fn read_only() -> Golden {
-    let series = small();
-    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
-    let mut editor = BlockEditor::open(&bytes.expect("golden blocks are sound"));
-    editor.features = [0, 1 << 28, 0];
-    *editor.section(SectionKind::Rows).last_mut().expect("closing bytes") = 0x80;
-    Golden { name: "read-only", bytes: editor.close(), series }
+    edited(with_meta("read-only", small(), &BlockMeta::default()), |editor| {
+        editor.features = [0, 1 << 28, 0];
+        *editor.section(SectionKind::Rows).last_mut().expect("closing bytes") = 0x80;
+    })
 }
