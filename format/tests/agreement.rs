@@ -36,7 +36,7 @@ fn archive_mutants() -> u64 {
 const DUMPS: usize = 40;
 
 fn spec() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../spec")
+    crate::root().join("spec")
 }
 
 /// Runs a command, or returns nothing if its program is missing.
@@ -91,11 +91,15 @@ fn build_c_readers() -> Vec<Vec<String>> {
 /// The kind of error by which this reader refuses a block.
 fn verdict(block: &[u8]) -> &'static str {
     let verified = BlockView::open_unpacked(block, &mut Vec::new()).and_then(|view| view.verify().map(|_| ()));
-    match verified.as_ref().map_err(Error::kind) {
-        Ok(()) => "sound",
-        Err(ErrorKind::NotABlock) => "not-a-block",
-        Err(ErrorKind::Corrupt(_)) => "corrupt",
-        Err(_) => "unsupported",
+    verified.as_ref().map_or_else(error_name, |()| "sound")
+}
+
+/// The name of an error in the manifest.
+pub(crate) fn error_name(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotABlock => "not-a-block",
+        ErrorKind::Corrupt(_) => "corrupt",
+        _ => "unsupported",
     }
 }
 
@@ -236,34 +240,32 @@ fn readers_agree_on_fields_of_32_bits() {
 }
 
 /// Runs the runner of the kit, from an unpacked copy of it.
-fn conformance(kit: &Path, arguments: &[&str]) -> Option<Output> {
+fn conformance(arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new("python3");
-    run(command.arg("-B").arg(kit.join("spec/conformance.py")).args(arguments).current_dir(spec()))
+    run(command.arg("-B").arg(crate::frozen::kit().join("spec/conformance.py")).args(arguments).current_dir(spec()))
 }
 
-fn assert_that_none_differs(kit: &Path, arguments: &[&str]) {
-    let Some(output) = conformance(kit, arguments) else { return };
+fn assert_that_none_differs(arguments: &[&str]) {
+    let Some(output) = conformance(arguments) else { return };
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.ends_with(" files judged, 0 differ\n"), "{arguments:?}: {text}");
 }
 
 #[test]
 fn the_readers_in_go_and_python_pass_the_conformance_kit() {
-    let kit = crate::frozen::unpacked_kit("kit");
     let Some(go) = go_reader().and_then(Path::to_str) else { return };
-    assert_that_none_differs(&kit, &[go]);
-    assert_that_none_differs(&kit, &["--mutants", "300", "--seed", "1", go]);
-    assert_that_none_differs(&kit, &["python3", "-B", "decoder.py"]);
-    assert_that_none_differs(&kit, &["--testdata", "../testdata", "--remaps", "python3", "-B", "remap.py"]);
+    assert_that_none_differs(&[go]);
+    assert_that_none_differs(&["--mutants", "300", "--seed", "1", go]);
+    assert_that_none_differs(&["python3", "-B", "decoder.py"]);
+    assert_that_none_differs(&["--testdata", "../testdata", "--remaps", "python3", "-B", "remap.py"]);
 }
 
 #[test]
 fn the_reader_in_c_passes_the_conformance_kit_on_both_machines() {
-    let kit = crate::frozen::unpacked_kit("kit-of-c");
     for reader in c_readers() {
         for options in [&["--level", "core"][..], &["--level", "core", "--mutants", "150", "--seed", "2"]] {
             let reader: Vec<&str> = reader.iter().map(String::as_str).collect();
-            assert_that_none_differs(&kit, &[options, &reader].concat());
+            assert_that_none_differs(&[options, &reader].concat());
         }
     }
 }
@@ -271,7 +273,6 @@ fn the_reader_in_c_passes_the_conformance_kit_on_both_machines() {
 /// Readers that are wrong in one thing each: a rule, words about a sound file, a note, verdicts on changed files, all.
 #[test]
 fn the_runner_finds_what_a_reader_does_wrong() {
-    let kit = crate::frozen::unpacked_kit("kit-of-wrong-readers");
     let Some(go) = go_reader().and_then(Path::to_str) else { return };
     let folder = crate::empty_folder("wrong-readers");
     let wrong = |name: &str, script: &str| {
@@ -289,7 +290,7 @@ fn the_runner_finds_what_a_reader_does_wrong() {
         (&["sh", &quiet], "verify does not say that class C was not checked"),
         (&["--mutants", "50", "true"], "verify exits with 0, not "),
     ] {
-        let output = conformance(&kit, arguments).expect("python3 is there");
+        let output = conformance(arguments).expect("python3 is there");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.code() == Some(5) && text.contains(complaint), "{arguments:?}: {text}");
     }
@@ -297,12 +298,12 @@ fn the_runner_finds_what_a_reader_does_wrong() {
         (&["--mutants", "0", "true"][..], "--mutants needs a number from 1 on"),
         (&["--remaps", "--testdata", "../testdata/frozen/1", "true"], "no file can be judged"),
     ] {
-        let output = conformance(&kit, arguments).expect("python3 is there");
+        let output = conformance(arguments).expect("python3 is there");
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && text.contains(complaint), "{arguments:?}: {text}");
     }
     // A reader that accepts everything differs on each broken file, and on each dump.
-    let output = conformance(&kit, &["true"]).expect("python3 is there");
+    let output = conformance(&["true"]).expect("python3 is there");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let judged = text.lines().last().and_then(|line| line.split(' ').next()).expect("a count").to_owned();
     assert_eq!(output.status.code(), Some(5), "{text}");
@@ -324,7 +325,7 @@ fn the_reader_in_go_passes_its_own_tests() {
 
 #[test]
 fn file_recognizes_blocks_and_remaps() {
-    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
+    let testdata = crate::root().join("testdata");
     for (file, mime, described) in [
         ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 1.0, 431 bytes"),
         ("remaps/golden/small.cxr", "application/vnd.chronoxide.remap", "Chronoxide remap version 0.2, 156 bytes"),

@@ -14,9 +14,9 @@ fn golden(name: &str) -> Vec<u8> {
 }
 
 fn edition_of(block: &[u8]) -> Option<Edition> {
-    let view = BlockView::open_unpacked(block, &mut Vec::new()).expect("it opens").version();
-    assert_eq!(view, (1, 0));
-    Edition::needed_by(&BlockView::open(block).expect("it opens"))
+    let view = BlockView::open(block).expect("it opens");
+    assert_eq!(view.version(), (1, 0));
+    Edition::needed_by(&view)
 }
 
 #[test]

@@ -20,11 +20,7 @@ use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{ErrorKind, Rule};
 
-/// A file of the project.
-fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
-    std::fs::read_to_string(path).expect("it is part of the project")
-}
+use crate::read;
 
 /// The texts about the bytes of blocks, one after the other.
 fn spec() -> String {
@@ -228,8 +224,6 @@ fn editions_are_those_of_the_text() {
     for (row, edition) in rows.iter().zip(Edition::ALL) {
         let bits = |cell: &String| numbers_in(cell).into_iter().fold(0, |bits, bit| bits | 1 << bit);
         assert_eq!(row[2..5].iter().map(bits).collect::<Vec<u32>>(), edition.features(), "{}", row[0]);
-    }
-    for (row, edition) in rows.iter().zip(Edition::ALL) {
         let defined: Vec<u32> = edition.kinds().iter().map(|kind| kind.code()).collect();
         assert_eq!([numbers_in(&row[5]), numbers_in(&row[6])].concat(), defined, "{}", row[0]);
     }

@@ -5,22 +5,17 @@
 //! defines a word or a notation, `reader` and `writer` permit or advise, `why` gives a reason or leads to another text.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use chronoxide_format::Rule;
 
-fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
+use crate::read;
 
 /// Returns the section and the text of each sentence, in order. Tables, headings and blocks of code have none.
 fn sentences(text: &str) -> Vec<String> {
     let (mut found, mut paragraph, mut section) = (Vec::new(), String::new(), "0".to_owned());
     let mut end = |paragraph: &mut String, section: &str| {
         let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
-        found.extend(split(&text).map(|sentence| format!("{section}\t{sentence}")));
+        found.extend(split(&text).iter().map(|sentence| format!("{section}\t{sentence}")));
         paragraph.clear();
     };
     for line in text.lines() {
@@ -45,7 +40,7 @@ fn sentences(text: &str) -> Vec<String> {
 }
 
 /// Returns the sentences of a paragraph.
-fn split(text: &str) -> impl Iterator<Item = String> {
+fn split(text: &str) -> Vec<String> {
     let is_start = |rest: &str| match rest.as_bytes() {
         [b'`', after, ..] => *after != b'[',
         [first, ..] => first.is_ascii_uppercase() || b"*\"([".contains(first),
@@ -54,9 +49,9 @@ fn split(text: &str) -> impl Iterator<Item = String> {
     let ends = text.match_indices(' ').map(|(at, _)| at);
     let ends = ends.filter(|&at| text[..at].ends_with(['.', '?', '!']) && is_start(&text[at + 1..]));
     let ends: Vec<usize> = ends.chain([text.len()]).collect();
-    let starts = [0].into_iter().chain(ends.iter().map(|end| end + 1)).collect::<Vec<_>>();
-    let sentence = |(start, end): (usize, usize)| text[start..end].to_owned();
-    starts.into_iter().zip(ends).map(sentence).filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().into_iter()
+    let starts = [0].into_iter().chain(ends.iter().map(|end| end + 1));
+    let sentences = starts.zip(&ends).map(|(start, &end)| text[start..end].to_owned());
+    sentences.filter(|sentence| !sentence.is_empty()).collect()
 }
 
 #[test]
