@@ -48,8 +48,8 @@ pub struct IngestOptions {
     /// part of a malformed one is kept.
     pub skip_broken_records: bool,
     /// Number of threads that decode records of an input as OTLP, series JSON or exposition text. If `None`, one per
-    /// core, at most 8. Small inputs, and all with 1, are decoded on the thread of the run. Blocks and reports do
-    /// not depend on it.
+    /// core, at most 8. Small inputs, and all with 1, are decoded on the thread of the run. With more than 1, another
+    /// thread seals stores that are full. Blocks and reports do not depend on it.
     pub threads: Option<NonZeroUsize>,
     /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus
     /// 3: `1` becomes `1.0`.
@@ -122,7 +122,11 @@ impl<B: BlockSink> Ingest<B> {
     /// Creates a run that gives its blocks to `blocks`.
     #[must_use]
     pub fn new(options: IngestOptions, blocks: B) -> Self {
-        let assemble = AssembleOptions { skip_invalid_texts: options.skip_broken_records, ..options.assemble.clone() };
+        let assemble = AssembleOptions {
+            skip_invalid_texts: options.skip_broken_records,
+            in_background: options.threads.is_none_or(|threads| threads.get() > 1),
+            ..options.assemble.clone()
+        };
         let assembler = Assembler::new(assemble, blocks);
         Self { options, assembler, on_progress: None, timings: None }
     }

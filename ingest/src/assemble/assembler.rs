@@ -3,16 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use bitvec::slice::BitSlice;
-use bitvec::vec::BitVec;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::policy::is_reserved_name;
 use chronoxide_format::view::TimeRange;
-use chronoxide_format::write::{BlockMeta, SeriesValues};
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, SealError, StoreKeyId, StoreRef};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Origin, StoreKeyId, StoreRef};
 
 use super::attributes::Attributes;
-use super::blocks::{BlockSink, SealedBlock};
+use super::blocks::BlockSink;
+use super::cut::{Cut, CutContent};
 use super::error::AssembleError;
 use super::input_window::InputWindow;
 use super::lists::{List, Lists};
@@ -20,10 +18,11 @@ use super::metrics::Metrics;
 use super::neighbours::Neighbours;
 use super::options::AssembleOptions;
 use super::recall::Recall;
-use super::series_values::{InputColumns, OwnedValue, WindowValues};
+use super::sealer::Sealer;
+use super::series_values::{InputColumns, OwnedValue};
 use super::template::Template;
 use super::untranslated::Untranslated;
-use super::windows::{Times, TooManyWindows, Windows};
+use super::windows::{Times, TooManyWindows, Window, Windows};
 use crate::names;
 use crate::otlp::Level;
 use crate::report::{Report, Warning};
@@ -41,7 +40,7 @@ const BYTES_PER_MEMORY_CHECK: usize = 1 << 16;
 ///
 /// Labels of resources and scopes are interned once for all their points: a known point costs interning its own
 /// attributes and two lookups.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) store: KeysetStore,
     pub(super) options: AssembleOptions,
@@ -102,7 +101,7 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) work: usize,
     /// Number of stores before this one. Labels of another generation are invalid.
     pub(super) generation: u64,
-    blocks: B,
+    pub(super) sealer: Sealer<B>,
 }
 
 impl<B: BlockSink> Assembler<B> {
@@ -147,7 +146,7 @@ impl<B: BlockSink> Assembler<B> {
             work: 0,
             generation: 0,
             options,
-            blocks,
+            sealer: Sealer::new(blocks),
         };
         assembler.resource.clear();
         assembler.scope.clear();
@@ -179,15 +178,17 @@ impl<B: BlockSink> Assembler<B> {
     /// A block cannot be sealed or is refused.
     pub fn finish(mut self) -> Result<(Report, B), AssembleError> {
         self.end_resource()?;
-        self.cut()?;
+        let mut content = self.take_content()?;
+        if self.report.blocks == 0 && self.options.window.is_none() {
+            content.windows.push(Window::default());
+            self.report.blocks = 1;
+        }
         let count = self.windows.untimed_count();
         if count > 0 {
             self.report.warn(Warning::NoWindow { count });
         }
-        if self.report.blocks == 0 && self.options.window.is_none() {
-            self.seal(&BitVec::new(), &self.meta(), &[])?;
-        }
-        Ok((self.report, self.blocks))
+        self.sealer.seal(Cut { store: self.store, options: self.options, content })?;
+        Ok((self.report, self.sealer.finish()?))
     }
 
     /// Ends a record of `len` bytes. Its attributes are not needed any more.
@@ -299,63 +300,35 @@ impl<B: BlockSink> Assembler<B> {
     }
 
     /// Returns true if the last series exceeds a limit.
-    pub(super) fn is_full(&self) -> bool {
+    pub(super) fn is_full(&mut self) -> bool {
         let count = self.store.len();
         count > self.options.max_series as usize
             || self.has_max_symbols()
             || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_exhausted()
     }
 
-    /// Seals the series of each window into a block. Series without a window are not sealed.
-    fn cut(&mut self) -> Result<(), AssembleError> {
+    /// Takes what the blocks of the series so far need besides the store.
+    fn take_content(&mut self) -> Result<CutContent, AssembleError> {
         let (count, limit) = (self.report.blocks + self.windows.len() as u64, self.options.max_blocks);
         if count > limit {
             return Err(AssembleError::TooManyBlocks { count, limit });
         }
-        let (length, metrics) = (self.windows.length(), std::mem::take(&mut self.metrics));
+        self.report.blocks = count;
         let (windows, everywhere) = self.windows.take();
-        for mut window in windows {
-            let mut meta = self.meta();
-            meta.time = window.time_range();
-            meta.window = window.window_range(length).or(self.input_window.range());
-            let metadata_numbers = window.all_metrics(&everywhere);
-            meta.metrics.extend(metadata_numbers.iter_ones().filter_map(|number| metrics.get(number)));
-            let step = self.options.time_step;
-            let times = window.take_columns(step).map_err(SealError::from)?;
-            let columns = window.values.add_to(times, step, &self.columns).map_err(SealError::from)?;
-            window.values = WindowValues::default();
-            self.seal(&window.series, &meta, &columns)?;
-        }
-        self.columns.restart();
+        let content = CutContent {
+            windows,
+            everywhere,
+            metrics: std::mem::take(&mut self.metrics),
+            columns: self.columns.take_sealed(),
+            external_labels: self.external_labels.clone(),
+            input_window: self.input_window.range(),
+        };
         let last_metadata = std::mem::take(&mut self.last_metadata);
         if let Some(number) = self.intern_metadata(&last_metadata.borrowed()) {
             self.windows.everywhere(number);
         }
         self.last_metadata = last_metadata;
-        Ok(())
-    }
-
-    fn meta(&self) -> BlockMeta {
-        let AssembleOptions { policy, annotations, archive, .. } = &self.options;
-        let (external_labels, annotations) = (self.external_labels.clone(), annotations.clone());
-        BlockMeta { external_labels, annotations, policy: *policy, archive: *archive, ..BlockMeta::default() }
-    }
-
-    /// Seals some series into a block with these columns, and gives it to the sink.
-    fn seal(&mut self, series: &BitSlice, meta: &BlockMeta, columns: &[SeriesValues]) -> Result<(), AssembleError> {
-        let layout = self.options.layout;
-        let others = Layout::ALL.into_iter().filter(|&other| self.options.compare_layouts && other != layout);
-        let sealed = SealedBlock {
-            block: self.store.seal_selected(series, layout, meta, columns)?,
-            layout,
-            others: others
-                .map(|other| Ok((other, self.store.seal_selected(series, other, meta, columns)?)))
-                .collect::<Result<_, AssembleError>>()?,
-            store_series: self.store.len(),
-            store_memory: self.store.estimated_bytes(),
-        };
-        self.report.blocks += 1;
-        self.blocks.take(sealed).map_err(AssembleError::Output)
+        Ok(content)
     }
 
     /// Seals blocks, and continues with a new store.
@@ -365,12 +338,15 @@ impl<B: BlockSink> Assembler<B> {
         {
             return Err(AssembleError::MemoryLimit { limit, series: self.store.len() });
         }
-        self.cut()?;
+        let memory = self.memory_needed();
+        let content = self.take_content()?;
         // Otherwise metadata alone could cause a cut again and again.
         if self.options.max_memory.is_some_and(|limit| self.metadata_bytes > limit / 8) {
             self.forget_metadata();
         }
-        Ok(self.restart()?)
+        let store = self.restart()?;
+        let cut = Cut { store, options: self.options.clone(), content };
+        if self.options.in_background { self.sealer.begin(cut, memory) } else { self.sealer.seal(cut) }
     }
 
     /// Returns the time of points without a time, if the options set one.
@@ -378,8 +354,9 @@ impl<B: BlockSink> Assembler<B> {
         self.options.time.map(|range| (range.start, range.end.saturating_sub(1)))
     }
 
-    /// Starts a new store with only the labels of the current resource, scope, metric, point and series.
-    fn restart(&mut self) -> Result<(), LabelError> {
+    /// Starts a new store with only the labels of the current resource, scope, metric, point and series. Returns the
+    /// old one.
+    fn restart(&mut self) -> Result<KeysetStore, LabelError> {
         // The memory of the cache counts, and must not remain when the rest is gone.
         self.recall = Recall::default();
         self.neighbours = Neighbours::default();
@@ -405,7 +382,7 @@ impl<B: BlockSink> Assembler<B> {
             self.store.note_origin(key, Origin::Resource);
         }
         self.note_origins_of_input();
-        Ok(())
+        Ok(old)
     }
 
     /// Returns true for a name that no label may have, and counts it.

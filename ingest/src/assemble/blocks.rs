@@ -19,8 +19,8 @@ pub struct SealedBlock {
     pub store_memory: usize,
 }
 
-/// Sink of sealed blocks.
-pub trait BlockSink {
+/// Sink of sealed blocks. Blocks are sealed, and given to it, on a thread of their own.
+pub trait BlockSink: Send + 'static {
     /// Takes a block.
     ///
     /// # Errors

@@ -1,20 +1,32 @@
 //! Memory of assembling and sealing.
 
-use chronoxide_labels::StoreRef;
+use chronoxide_labels::{LabelSets, StoreRef};
 
 use super::assembler::Assembler;
+use super::blocks::BlockSink;
 use super::windows::Times;
 
 /// Factor for the memory of metric metadata during sealing: six copies (assembled, the set of the block and its copy,
 /// the section, the block, the block as read back), and buffers that have grown to twice their content.
 const METADATA_COPIES: usize = 8;
 
-impl<B> Assembler<B> {
-    /// Returns true if sealing the series now may use all memory that the options allow.
+/// Shares of the memory limit that a store and its sealing may take, as a fraction. The next store fills in the rest while
+/// this one is sealed: of an OTLP store, sealing takes twice as much as the store itself.
+const STORE_SHARE: (usize, usize) = (3, 4);
+
+impl<B: BlockSink> Assembler<B> {
+    /// Returns true if sealing the series now may use all memory that the options allow for a store. If it and what is
+    /// being sealed take all of the limit, waits for the sealing.
     ///
-    /// The decision depends only on counts, not on the allocator: equal inputs are cut at equal places.
-    pub(super) fn is_memory_exhausted(&self) -> bool {
-        self.options.max_memory.is_some_and(|limit| self.memory_needed() > limit)
+    /// The decision depends only on counts, not on the allocator or on other threads: equal inputs are cut at equal
+    /// places.
+    pub(super) fn is_memory_exhausted(&mut self) -> bool {
+        let Some(limit) = self.options.max_memory else { return false };
+        if self.sealer.memory() > 0 && self.sealer.memory() + self.memory_in_use() > limit {
+            self.sealer.wait();
+        }
+        let share = if self.options.one_block { limit } else { limit / STORE_SHARE.1 * STORE_SHARE.0 };
+        self.memory_needed() > share
     }
 
     /// Returns true if the store has as many symbols as the options allow.
@@ -23,13 +35,22 @@ impl<B> Assembler<B> {
     }
 
     /// Returns the peak memory of sealing all series in bytes. Costs no pass over them.
-    fn memory_needed(&self) -> usize {
+    pub(super) fn memory_needed(&self) -> usize {
         let layouts = if self.options.compare_layouts { 2 } else { 1 };
-        let levels = [&self.resource, &self.scope, &self.point];
         self.store.peak_memory(self.options.layout) * layouts
-            + self.windows.estimated_bytes()
             + self.columns.sealing_bytes()
             + self.metrics.estimated_bytes() * METADATA_COPIES
+            + self.memory_besides_store()
+    }
+
+    /// Returns the memory of the series in bytes, as long as they are not sealed.
+    fn memory_in_use(&self) -> usize {
+        self.store.estimated_bytes() + self.metrics.estimated_bytes() + self.memory_besides_store()
+    }
+
+    fn memory_besides_store(&self) -> usize {
+        let levels = [&self.resource, &self.scope, &self.point];
+        self.windows.estimated_bytes()
             + self.metadata_bytes
             + self.recall.estimated_bytes()
             + self.lists.estimated_bytes()

@@ -52,6 +52,8 @@
 //! | --- | --- |
 //! | `options` | options of assembling |
 //! | `blocks` | sealed blocks and their sink |
+//! | `cut` | the series of a store, which become blocks |
+//! | `sealer` | sealing on another thread |
 //! | `attributes` | the attributes of one level |
 //! | `recall` | cache of encoded attributes |
 //! | `neighbours` | attributes of the last resource, scope and point |
@@ -74,6 +76,7 @@
 mod assembler;
 mod attributes;
 mod blocks;
+mod cut;
 mod error;
 mod input_labels;
 mod input_window;
@@ -85,6 +88,7 @@ mod options;
 mod otlp;
 mod prometheus_labels;
 mod recall;
+mod sealer;
 mod series;
 mod series_times;
 mod series_values;

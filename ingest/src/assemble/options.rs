@@ -55,6 +55,9 @@ pub struct AssembleOptions {
     /// Maximum memory of assembling and sealing in bytes, including the block. Series are sealed before the limit is
     /// exceeded. No limit if `None`.
     pub max_memory: Option<usize>,
+    /// If true, a store that is full is sealed on another thread while the next one fills. `max_memory` holds for both:
+    /// a store takes three quarters of it, on any number of threads. If false, the next store waits.
+    pub in_background: bool,
     /// If true, reaching `max_memory` is an error: everything goes into one block.
     pub one_block: bool,
     /// If true, expand histograms and summaries to classic Prometheus series: `_bucket` with `le`, `_sum`, `_count`,
@@ -92,6 +95,7 @@ impl Default for AssembleOptions {
             max_windows: DEFAULT_MAX_WINDOWS,
             max_blocks: DEFAULT_MAX_BLOCKS,
             max_memory: None,
+            in_background: true,
             one_block: false,
             classic_histograms: false,
             prometheus_names: false,

@@ -30,7 +30,7 @@ const TEXT_COPIES: usize = 8;
 const NUMBER_SEALING: usize = 2 * 9 + 8 + 7 * 9;
 
 /// A column of the inputs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct InputColumn {
     facts: ColumnFacts,
     /// Name of the first input that has it.
@@ -42,7 +42,7 @@ struct InputColumn {
 }
 
 /// Columns of all inputs so far, by their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct InputColumns(Vec<InputColumn>);
 
 impl InputColumns {
@@ -93,11 +93,13 @@ impl InputColumns {
         }
     }
 
-    /// Forgets the values that were sealed.
-    pub(super) fn restart(&mut self) {
+    /// Returns the columns for the values so far, which do not count any more.
+    pub(super) fn take_sealed(&mut self) -> Self {
+        let sealed = self.clone();
         for column in &mut self.0 {
             (column.count, column.text_len) = (0, 0);
         }
+        sealed
     }
 
     /// Returns the memory in bytes that the columns of a window take while they are sealed.

@@ -61,7 +61,7 @@ pub(super) struct Windows {
 }
 
 /// Window and its series.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Window {
     start: Option<i64>,
     /// Times of its points.
@@ -221,10 +221,10 @@ impl Windows {
     }
 
     /// Takes the windows in order of their starts, and the metadata that belongs to all of them.
-    pub(super) fn take(&mut self) -> (impl Iterator<Item = Window> + use<>, BitVec) {
+    pub(super) fn take(&mut self) -> (Vec<Window>, BitVec) {
         self.touched.clear();
         (self.set_bytes, self.times, self.timed_count) = (0, None, 0);
-        (std::mem::take(&mut self.windows).into_values(), std::mem::take(&mut self.everywhere))
+        (std::mem::take(&mut self.windows).into_values().collect(), std::mem::take(&mut self.everywhere))
     }
 
     /// Returns the memory in bytes, with the columns of a window while it is sealed. Costs no pass over the windows.
@@ -236,17 +236,11 @@ impl Windows {
             + self.seen.len() * SEEN_LEN
             + self.touched.capacity() * size_of::<Option<i64>>()
     }
-
-    pub(super) fn length(&self) -> Option<NonZeroU64> {
-        self.length
-    }
 }
 
 impl Window {
     fn new(start: Option<i64>) -> Self {
-        let series_times = SeriesTimes::default();
-        let values = WindowValues::default();
-        Self { start, times: None, series_times, values, series: BitVec::new(), metrics: BitVec::new() }
+        Self { start, ..Self::default() }
     }
 
     /// Adds a series. Returns the growth of memory in bytes.
@@ -321,7 +315,7 @@ mod tests {
         let ones = |bits: &BitVec| bits.iter_ones().collect();
         let content =
             |window: Window| (window.start, window.times, ones(&window.series), ones(&window.all_metrics(&everywhere)));
-        taken.map(content).collect()
+        taken.into_iter().map(content).collect()
     }
 
     #[test]
@@ -404,7 +398,7 @@ mod tests {
             let times = |series| Some((series, (time(0, series)?, time(1, series)?)));
             (window.start, window.series.iter_ones().filter_map(times).collect())
         };
-        taken.map(one).collect()
+        taken.into_iter().map(one).collect()
     }
 
     #[test]
@@ -484,10 +478,10 @@ mod tests {
 
     #[test]
     fn windows_at_the_ends_of_time_stay_in_it() {
-        let mut windows = Windows::new(NonZeroU64::new(u64::MAX), 1_000, None);
+        let length = NonZeroU64::new(u64::MAX);
+        let mut windows = Windows::new(length, 1_000, None);
         windows.add(StoreRef(0), Some((i64::MIN, i64::MIN))).unwrap();
         windows.add(StoreRef(0), Some((i64::MAX, i64::MAX))).unwrap();
-        let length = windows.length();
         for window in windows.take().0 {
             let (time, range) = (window.time_range().unwrap(), window.window_range(length).unwrap());
             assert!(range.start <= time.start && time.end <= range.end, "{range:?} {time:?}");

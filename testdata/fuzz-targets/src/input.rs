@@ -180,6 +180,10 @@ fn records(capture: &[u8], options: &IngestOptions, buffer_len: usize) -> (Vec<S
     let mut found = Vec::new();
     let mut read = || {
         let mut records = Records::new(source(capture, buffer_len)?, options.format, options.max_record_len)?;
+        if matches!(records.format(), Format::Arrow | Format::Parquet) {
+            // Files of tables are copied in parts that are no records. These formats have targets of their own.
+            return Ok(String::new());
+        }
         while let Some(record) = records.next_record()? {
             if let RecordContent::Whole(bytes) | RecordContent::Unterminated(bytes) = record.content {
                 assert!(bytes.len() <= options.max_record_len, "a record is longer than allowed");

@@ -1,0 +1,200 @@
+//! Sealing while the next series are assembled: [`Sealer`].
+
+use std::io;
+use std::panic::resume_unwind;
+use std::thread::{self, JoinHandle};
+
+use super::blocks::BlockSink;
+use super::cut::Cut;
+use super::error::AssembleError;
+
+/// Seals one cut at a time, on another thread if there is one.
+#[derive(Debug)]
+pub(super) struct Sealer<B> {
+    /// Sink of blocks, unless a thread has it.
+    blocks: Option<B>,
+    running: Option<Running<B>>,
+    /// First error of the threads.
+    error: Option<AssembleError>,
+}
+
+/// Thread that seals a cut, and returns the sink.
+#[derive(Debug)]
+struct Running<B> {
+    thread: JoinHandle<(B, Result<(), AssembleError>)>,
+    /// Memory of the cut and its sealing in bytes.
+    memory: usize,
+}
+
+impl<B: BlockSink> Sealer<B> {
+    pub(super) fn new(blocks: B) -> Self {
+        Self { blocks: Some(blocks), running: None, error: None }
+    }
+
+    /// Seals a cut on this thread, after the one before it.
+    ///
+    /// # Errors
+    /// A block of this cut, or of the one before it, cannot be sealed or is refused.
+    pub(super) fn seal(&mut self, cut: Cut) -> Result<(), AssembleError> {
+        self.end()?;
+        self.blocks.as_mut().map_or(Ok(()), |blocks| cut.seal(blocks))
+    }
+
+    /// Begins to seal a cut on another thread, after the one before it. It and its sealing take `memory` bytes.
+    ///
+    /// # Errors
+    /// A block of the cut before it cannot be sealed or is refused, or the thread cannot be started.
+    pub(super) fn begin(&mut self, cut: Cut, memory: usize) -> Result<(), AssembleError> {
+        self.end()?;
+        let Some(mut blocks) = self.blocks.take() else { return Ok(()) };
+        let seal = move || {
+            let result = cut.seal(&mut blocks);
+            (blocks, result)
+        };
+        let thread = thread::Builder::new().name("seal".to_owned()).spawn(seal).map_err(AssembleError::Thread)?;
+        self.running = Some(Running { thread, memory });
+        Ok(())
+    }
+
+    /// Returns the memory in bytes of what is being sealed.
+    pub(super) fn memory(&self) -> usize {
+        let running = self.running.as_ref().filter(|running| !running.thread.is_finished());
+        running.map_or(0, |running| running.memory)
+    }
+
+    /// Waits for the thread. An error is returned by the next call that can fail.
+    pub(super) fn wait(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        match running.thread.join() {
+            Ok((blocks, result)) => {
+                self.blocks = Some(blocks);
+                self.error = self.error.take().or(result.err());
+            }
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// Waits for the thread, and returns the sink.
+    ///
+    /// # Errors
+    /// A block cannot be sealed or is refused.
+    pub(super) fn finish(mut self) -> Result<B, AssembleError> {
+        self.end()?;
+        self.blocks.take().ok_or_else(|| AssembleError::Thread(io::Error::other("one before it was not started")))
+    }
+
+    fn end(&mut self) -> Result<(), AssembleError> {
+        self.wait();
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+/// A run that ends with an error leaves no thread behind that writes blocks.
+impl<B> Drop for Sealer<B> {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            // Its error comes too late.
+            drop(running.thread.join());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::sync::mpsc::{Receiver, sync_channel};
+
+    use bitvec::vec::BitVec;
+    use chronoxide_labels::{KeysetStore, LabelSetStore};
+
+    use super::super::blocks::SealedBlock;
+    use super::super::cut::CutContent;
+    use super::super::metrics::Metrics;
+    use super::super::options::AssembleOptions;
+    use super::super::series_values::InputColumns;
+    use super::super::windows::Windows;
+    use super::*;
+
+    /// Sink that waits for an answer before it takes or refuses a block.
+    struct Asking {
+        answers: Receiver<bool>,
+        series: Vec<usize>,
+    }
+
+    impl BlockSink for Asking {
+        fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
+            if self.answers.recv()? {
+                self.series.push(sealed.store_series);
+                Ok(())
+            } else {
+                Err(format!("{} series are refused", sealed.store_series).into())
+            }
+        }
+    }
+
+    /// Returns a cut with one block of this many series.
+    fn cut(series: usize) -> Cut {
+        let (mut store, mut windows) = (KeysetStore::new(), Windows::new(None, 1, None));
+        for number in 0..series {
+            let (series, _) = store.insert(&[("number", &number.to_string())]).unwrap();
+            windows.add(series, None).unwrap();
+        }
+        let content = CutContent {
+            windows: windows.take().0,
+            everywhere: BitVec::new(),
+            metrics: Metrics::default(),
+            columns: InputColumns::default(),
+            external_labels: Vec::new(),
+            input_window: None,
+        };
+        Cut { store, options: AssembleOptions::default(), content }
+    }
+
+    #[test]
+    fn cuts_are_sealed_one_after_the_other_and_count_until_they_are() {
+        let (answer, answers) = sync_channel(8);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+        assert_eq!(sealer.memory(), 0);
+        sealer.begin(cut(3), 700).unwrap();
+        assert_eq!(sealer.memory(), 700, "its sink has no answer yet");
+        answer.send(true).unwrap();
+        sealer.wait();
+        assert_eq!(sealer.memory(), 0);
+        for _ in 0..3 {
+            answer.send(true).unwrap();
+        }
+        sealer.begin(cut(2), 700).unwrap();
+        sealer.begin(cut(5), 700).unwrap();
+        sealer.seal(cut(4)).unwrap();
+        assert_eq!(sealer.finish().unwrap().series, [3, 2, 5, 4]);
+    }
+
+    #[test]
+    fn a_sealer_that_is_dropped_waits_for_its_thread() {
+        let (answer, answers) = sync_channel(8);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+        sealer.begin(cut(3), 700).unwrap();
+        answer.send(true).unwrap();
+        drop(sealer);
+        assert!(answer.send(true).is_err(), "the thread has the sink no more");
+    }
+
+    #[test]
+    fn an_error_on_the_thread_is_that_of_the_next_call() {
+        let refused = |result: Result<(), AssembleError>| result.unwrap_err().to_string();
+        for ends in [Sealer::finish, |mut sealer: Sealer<Asking>| sealer.seal(cut(1)).and(Sealer::finish(sealer))] {
+            let (answer, answers) = sync_channel(8);
+            let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+            sealer.begin(cut(3), 700).unwrap();
+            answer.send(false).unwrap();
+            sealer.wait();
+            sealer.wait();
+            assert_eq!(refused(ends(sealer).map(drop)), "3 series are refused");
+        }
+        // On the thread of the caller.
+        let (answer, answers) = sync_channel(8);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+        answer.send(false).unwrap();
+        assert_eq!(refused(sealer.seal(cut(2))), "2 series are refused");
+    }
+}
