@@ -8,7 +8,7 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::{BlockMeta, BuildError, ColumnWriter, SeriesValues};
 use chronoxide_labels::Layout;
-use chronoxide_labels::{KeysetStore, LabelSetStore, LabelSets, SealError, StoreRef};
+use chronoxide_labels::{KeysetStore, LabelSetStore, LabelSets, Plans, SealError, StoreRef};
 use chronoxide_testkit::random::Random;
 
 const LAYOUTS: [Layout; 3] = Layout::ALL;
@@ -117,9 +117,10 @@ fn metric_metadata_are_sealed_with_series_iter_and_with_some() {
     let meta = BlockMeta { metrics: [described, up].into_iter().collect(), ..BlockMeta::default() };
     let selected: bitvec::vec::BitVec = [false, true].into_iter().collect();
     for layout in LAYOUTS {
-        for block in
-            [store.seal(layout, &meta).unwrap().block, store.seal_selected(&selected, layout, &meta, &[]).unwrap()]
-        {
+        for block in [
+            store.seal(layout, &meta).unwrap().block,
+            store.seal_selected(&selected, layout, &meta, &[], &mut Plans::new(0)).unwrap(),
+        ] {
             let view = BlockView::open(&block).unwrap();
             view.verify().unwrap();
             let rows: Vec<MetricMetadata<'_>> = view.metric_metadata().unwrap().iter().map(Result::unwrap).collect();
@@ -156,8 +157,46 @@ fn a_selection_is_the_block_of_a_store_that_has_only_these() {
         // Bits may end before the series do.
         selected.truncate(selected.last_one().map_or(0, |last| last + 1));
         for layout in LAYOUTS {
-            let block = store.seal_selected(&selected, layout, &BlockMeta::default(), &[]).unwrap();
+            let block = store.seal_selected(&selected, layout, &BlockMeta::default(), &[], &mut Plans::new(0)).unwrap();
             assert_eq!(block, only.seal(layout, &BlockMeta::default()).unwrap().block, "seed {seed}, {layout:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_that_follow_each_other_have_all_series_whatever_they_adopt() {
+    for seed in 0..12 {
+        let (mut random, mut plans) = (Random::new(seed), Plans::new(1 << 20));
+        for number in 0..5 {
+            // Pods that all have the same points; and series of their own in each store.
+            let mut store = KeysetStore::new();
+            for pod in 0..40 + number * 3 {
+                let (pod, node) = (format!("pod-{number}-{pod}"), format!("node-{}", pod / 7));
+                for point in 0..12 {
+                    let value = format!("{}", point % (1 + seed));
+                    store
+                        .insert(&[("host", &node), ("le", &value), ("name", &point.to_string()), ("pod", &pod)])
+                        .unwrap();
+                }
+            }
+            for _ in 0..random.below(40) {
+                let labels = random.labels(1 + seed as usize % 7);
+                let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (&**name, &**value)).collect();
+                store.insert(&labels).unwrap();
+            }
+            let all = bitvec::vec::BitVec::repeat(true, store.len());
+            let seal = |plans: &mut Plans| {
+                store.seal_selected(&all, Layout::Factored, &BlockMeta::default(), &[], plans).unwrap()
+            };
+            let (block, alone) = (seal(&mut plans), seal(&mut Plans::new(0)));
+            let view = BlockView::open(&block).unwrap();
+            assert_eq!(view.verify().unwrap().series_count as usize, store.len(), "seed {seed}, {number}");
+            for series in 0..store.len() as u32 {
+                let labels = labels_of(&store, StoreRef(series));
+                assert!(view.find(labels.clone()).unwrap().is_some(), "seed {seed}, {number}: {labels:?}");
+            }
+            // 1% is allowed, and some bytes that sizes of small blocks are rounded to.
+            assert!(block.len() * 100 <= alone.len() * 105, "seed {seed}, {number}: {} {}", block.len(), alone.len());
         }
     }
 }
@@ -188,7 +227,8 @@ fn columns_have_the_values_of_the_selected_series() {
         }
         for layout in LAYOUTS {
             let columns = std::slice::from_ref(&column);
-            let bytes = store.seal_selected(&selected, layout, &BlockMeta::default(), columns).unwrap();
+            let bytes =
+                store.seal_selected(&selected, layout, &BlockMeta::default(), columns, &mut Plans::new(0)).unwrap();
             let block = BlockView::open(&bytes).unwrap();
             block.verify().unwrap();
             assert_eq!(block.series_count().unwrap() as usize, model.len(), "seed {seed}, {layout:?}");

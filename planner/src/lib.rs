@@ -12,6 +12,7 @@
 //! | `content` | [`Content`], the rows of all keysets |
 //! | `plan` | [`Plan`], the shared tables and the parts of each keyset, without rows |
 //! | `planning` | [`plan()`], from content to a plan that pays |
+//! | `planner` | [`Planner`], for content after content |
 //! | `learn` | learning of a plan from samples |
 //! | `factor` | [`Factored`], rows by a plan: tables, lists, maps and their bytes |
 //! | `write` | writing of factored content into a block builder |
@@ -53,6 +54,7 @@ mod factor;
 mod layout;
 mod learn;
 mod plan;
+mod planner;
 mod planning;
 mod write;
 
@@ -62,6 +64,7 @@ pub use factor::{
 };
 pub use layout::Layout;
 pub use plan::{KeysetPlan, Part, Plan, TablePlan};
+pub use planner::Planner;
 pub use planning::{bytes, factor, plan};
 
 /// Version of the planner, which blocks record.

@@ -12,24 +12,51 @@ const MAX_ROUNDS: usize = 8;
 /// bytes than plain rows.
 ///
 /// The result depends only on the content and [`VERSION`](crate::VERSION). Costs a few passes over all rows, and some
-/// hundred passes over samples: at most 2^24 rows, and 256 rows of each keyset.
+/// hundred passes over samples: at most 2^22 rows, and 256 rows of each keyset.
 #[must_use]
 pub fn plan(content: &Content) -> (Plan, Factored) {
-    let (plan, factored) = drop_what_is_worse(content, learn(content));
-    // Learning uses samples and approximate records. These are the bytes that the builder writes.
-    let dictionaries = factor::dictionary_bytes(content);
-    let plain_bytes = factor::plain_bytes(content, dictionaries);
-    if factored.bytes(content, dictionaries) <= plain_bytes {
-        return (plan, factored);
-    }
-    let plan = Plan::plain(content);
-    let factored = factor(content, &plan);
-    if factored.bytes(content, dictionaries) <= plain_bytes {
-        return (plan, factored);
-    }
-    // Each map pays by itself, but maps also enlarge numbers that all records contain.
-    let factored = Factored::plain(content);
+    let Planned { plan, factored, .. } = Planned::new(content);
     (plan, factored)
+}
+
+/// Plan of content, and the content by it.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    pub(crate) factored: Factored,
+    /// Bytes that it takes in a block, besides strings and dictionaries.
+    pub(crate) bytes: u64,
+}
+
+impl Planned {
+    /// Learns a plan.
+    pub(crate) fn new(content: &Content) -> Self {
+        let (plan, factored) = drop_what_is_worse(content, learn(content));
+        Self::from_parts(content, plan, factored)
+    }
+
+    /// Takes a plan, or plain rows if these take fewer bytes.
+    pub(crate) fn from_parts(content: &Content, plan: Plan, factored: Factored) -> Self {
+        // Learning uses samples and approximate records. These are the bytes that the builder writes.
+        let dictionaries = factor::dictionary_bytes(content);
+        let plain_bytes = factor::plain_bytes(content, dictionaries);
+        let with_bytes = |plan: Plan, factored: Factored| {
+            let bytes = factored.bytes(content, dictionaries);
+            Self { plan, factored, bytes }
+        };
+        let planned = with_bytes(plan, factored);
+        if planned.bytes <= plain_bytes {
+            return planned;
+        }
+        let plan = Plan::plain(content);
+        let factored = factor(content, &plan);
+        let planned = with_bytes(plan, factored);
+        if planned.bytes <= plain_bytes {
+            return planned;
+        }
+        // Each map pays by itself, but maps also enlarge numbers that all records contain.
+        Self { factored: Factored::plain(content), bytes: plain_bytes, ..planned }
+    }
 }
 
 /// Factors content by a plan.
@@ -49,7 +76,7 @@ pub fn bytes(content: &Content, factored: &Factored) -> u64 {
 
 /// Makes keysets plain whose own rows take more than plain ones, repeatedly: without their codes, maps of other keysets
 /// may not pay any more. Each round factors all rows.
-fn drop_what_is_worse(content: &Content, mut plan: Plan) -> (Plan, Factored) {
+pub(crate) fn drop_what_is_worse(content: &Content, mut plan: Plan) -> (Plan, Factored) {
     for _ in 0..MAX_ROUNDS {
         let factored = factor(content, &plan);
         let worse = factored.worse_than_plain(content);

@@ -14,6 +14,7 @@ use super::cut::{Cut, CutContent};
 use super::error::AssembleError;
 use super::input_window::InputWindow;
 use super::lists::{List, Lists};
+use super::memory::plans_bytes;
 use super::metrics::Metrics;
 use super::neighbours::Neighbours;
 use super::options::AssembleOptions;
@@ -145,8 +146,8 @@ impl<B: BlockSink> Assembler<B> {
             unchecked_len: 0,
             work: 0,
             generation: 0,
+            sealer: Sealer::new(blocks, plans_bytes(&options)),
             options,
-            sealer: Sealer::new(blocks),
         };
         assembler.resource.clear();
         assembler.scope.clear();

@@ -4,7 +4,7 @@ use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::{BlockMeta, SeriesValues};
-use chronoxide_labels::{KeysetStore, LabelSets, Layout, SealError};
+use chronoxide_labels::{KeysetStore, LabelSets, Layout, Plans, SealError};
 
 use super::blocks::{BlockSink, SealedBlock};
 use super::error::AssembleError;
@@ -34,14 +34,15 @@ pub(super) struct CutContent {
 
 impl Cut {
     /// Seals the series of each window into a block, and gives it to the sink. Series without a window are not sealed.
-    pub(super) fn seal(mut self, blocks: &mut dyn BlockSink) -> Result<(), AssembleError> {
+    pub(super) fn seal(mut self, blocks: &mut dyn BlockSink, plans: &mut Plans) -> Result<(), AssembleError> {
         let step = self.options.time_step;
         for mut window in std::mem::take(&mut self.content.windows) {
             let meta = self.meta(&window);
             let times = window.take_columns(step).map_err(SealError::from)?;
             let columns = window.values.add_to(times, step, &self.content.columns).map_err(SealError::from)?;
             window.values = WindowValues::default();
-            self.seal_series(&window.series, &meta, &columns, blocks)?;
+            let sealed = self.seal_series(&window.series, &meta, &columns, plans)?;
+            blocks.take(sealed).map_err(AssembleError::Output)?;
         }
         Ok(())
     }
@@ -63,26 +64,20 @@ impl Cut {
         meta
     }
 
-    /// Seals some series into a block with these columns, and gives it to the sink.
+    /// Seals some series into a block with these columns.
     fn seal_series(
         &self,
         series: &BitSlice,
         meta: &BlockMeta,
         columns: &[SeriesValues],
-        blocks: &mut dyn BlockSink,
-    ) -> Result<(), AssembleError> {
+        plans: &mut Plans,
+    ) -> Result<SealedBlock, AssembleError> {
         let Self { store, options, .. } = self;
         let layout = options.layout;
+        let mut sealed = |layout| store.seal_selected(series, layout, meta, columns, plans);
+        let block = sealed(layout)?;
         let others = Layout::ALL.into_iter().filter(|&other| options.compare_layouts && other != layout);
-        let sealed = SealedBlock {
-            block: store.seal_selected(series, layout, meta, columns)?,
-            layout,
-            others: others
-                .map(|other| Ok((other, store.seal_selected(series, other, meta, columns)?)))
-                .collect::<Result<_, AssembleError>>()?,
-            store_series: store.len(),
-            store_memory: store.estimated_bytes(),
-        };
-        blocks.take(sealed).map_err(AssembleError::Output)
+        let others = others.map(|other| Ok((other, sealed(other)?))).collect::<Result<_, SealError>>()?;
+        Ok(SealedBlock { block, layout, others, store_series: store.len(), store_memory: store.estimated_bytes() })
     }
 }

@@ -4,6 +4,7 @@ use chronoxide_labels::{LabelSets, StoreRef};
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
+use super::options::AssembleOptions;
 use super::windows::Times;
 
 /// Factor for the memory of metric metadata during sealing: six copies (assembled, the set of the block and its copy,
@@ -13,6 +14,15 @@ const METADATA_COPIES: usize = 8;
 /// Shares of the memory limit that a store and its sealing may take, as a fraction. The next store fills in the rest while
 /// this one is sealed: of an OTLP store, sealing takes twice as much as the store itself.
 const STORE_SHARE: (usize, usize) = (3, 4);
+
+/// Share of the memory limit for the plans of the blocks before, and its maximum in bytes: some ten thousand keysets.
+const PLANS_SHARE: usize = 64;
+const MAX_PLANS_BYTES: usize = 16 << 20;
+
+/// Returns the memory in bytes for the plans of blocks.
+pub(super) fn plans_bytes(options: &AssembleOptions) -> usize {
+    options.max_memory.map_or(MAX_PLANS_BYTES, |limit| MAX_PLANS_BYTES.min(limit / PLANS_SHARE))
+}
 
 impl<B: BlockSink> Assembler<B> {
     /// Returns true if sealing the series now may use all memory that the options allow for a store. If it and what is
@@ -51,6 +61,7 @@ impl<B: BlockSink> Assembler<B> {
     fn memory_besides_store(&self) -> usize {
         let levels = [&self.resource, &self.scope, &self.point];
         self.windows.estimated_bytes()
+            + plans_bytes(&self.options)
             + self.metadata_bytes
             + self.recall.estimated_bytes()
             + self.lists.estimated_bytes()

@@ -4,6 +4,8 @@ use std::io;
 use std::panic::resume_unwind;
 use std::thread::{self, JoinHandle};
 
+use chronoxide_labels::Plans;
+
 use super::blocks::BlockSink;
 use super::cut::Cut;
 use super::error::AssembleError;
@@ -11,24 +13,25 @@ use super::error::AssembleError;
 /// Seals one cut at a time, on another thread if there is one.
 #[derive(Debug)]
 pub(super) struct Sealer<B> {
-    /// Sink of blocks, unless a thread has it.
-    blocks: Option<B>,
+    /// Sink of blocks, and what is known of their source, unless a thread has them.
+    output: Option<(B, Plans)>,
     running: Option<Running<B>>,
     /// First error of the threads.
     error: Option<AssembleError>,
 }
 
-/// Thread that seals a cut, and returns the sink.
+/// Thread that seals a cut, and returns the output.
 #[derive(Debug)]
 struct Running<B> {
-    thread: JoinHandle<(B, Result<(), AssembleError>)>,
+    thread: JoinHandle<((B, Plans), Result<(), AssembleError>)>,
     /// Memory of the cut and its sealing in bytes.
     memory: usize,
 }
 
 impl<B: BlockSink> Sealer<B> {
-    pub(super) fn new(blocks: B) -> Self {
-        Self { blocks: Some(blocks), running: None, error: None }
+    /// Creates a sealer whose plans take at most this much memory.
+    pub(super) fn new(blocks: B, plans_bytes: usize) -> Self {
+        Self { output: Some((blocks, Plans::new(plans_bytes))), running: None, error: None }
     }
 
     /// Seals a cut on this thread, after the one before it.
@@ -37,7 +40,7 @@ impl<B: BlockSink> Sealer<B> {
     /// A block of this cut, or of the one before it, cannot be sealed or is refused.
     pub(super) fn seal(&mut self, cut: Cut) -> Result<(), AssembleError> {
         self.end()?;
-        self.blocks.as_mut().map_or(Ok(()), |blocks| cut.seal(blocks))
+        self.output.as_mut().map_or(Ok(()), |(blocks, plans)| cut.seal(blocks, plans))
     }
 
     /// Begins to seal a cut on another thread, after the one before it. It and its sealing take `memory` bytes.
@@ -46,10 +49,10 @@ impl<B: BlockSink> Sealer<B> {
     /// A block of the cut before it cannot be sealed or is refused, or the thread cannot be started.
     pub(super) fn begin(&mut self, cut: Cut, memory: usize) -> Result<(), AssembleError> {
         self.end()?;
-        let Some(mut blocks) = self.blocks.take() else { return Ok(()) };
+        let Some((mut blocks, mut plans)) = self.output.take() else { return Ok(()) };
         let seal = move || {
-            let result = cut.seal(&mut blocks);
-            (blocks, result)
+            let result = cut.seal(&mut blocks, &mut plans);
+            ((blocks, plans), result)
         };
         let thread = thread::Builder::new().name("seal".to_owned()).spawn(seal).map_err(AssembleError::Thread)?;
         self.running = Some(Running { thread, memory });
@@ -66,8 +69,8 @@ impl<B: BlockSink> Sealer<B> {
     pub(super) fn wait(&mut self) {
         let Some(running) = self.running.take() else { return };
         match running.thread.join() {
-            Ok((blocks, result)) => {
-                self.blocks = Some(blocks);
+            Ok((output, result)) => {
+                self.output = Some(output);
                 self.error = self.error.take().or(result.err());
             }
             Err(panic) => resume_unwind(panic),
@@ -80,7 +83,9 @@ impl<B: BlockSink> Sealer<B> {
     /// A block cannot be sealed or is refused.
     pub(super) fn finish(mut self) -> Result<B, AssembleError> {
         self.end()?;
-        self.blocks.take().ok_or_else(|| AssembleError::Thread(io::Error::other("one before it was not started")))
+        let output = self.output.take();
+        let blocks = output.map(|(blocks, _)| blocks);
+        blocks.ok_or_else(|| AssembleError::Thread(io::Error::other("one before it was not started")))
     }
 
     fn end(&mut self) -> Result<(), AssembleError> {
@@ -153,7 +158,7 @@ mod tests {
     #[test]
     fn cuts_are_sealed_one_after_the_other_and_count_until_they_are() {
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
         assert_eq!(sealer.memory(), 0);
         sealer.begin(cut(3), 700).unwrap();
         assert_eq!(sealer.memory(), 700, "its sink has no answer yet");
@@ -172,7 +177,7 @@ mod tests {
     #[test]
     fn a_sealer_that_is_dropped_waits_for_its_thread() {
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
         sealer.begin(cut(3), 700).unwrap();
         answer.send(true).unwrap();
         drop(sealer);
@@ -184,7 +189,7 @@ mod tests {
         let refused = |result: Result<(), AssembleError>| result.unwrap_err().to_string();
         for ends in [Sealer::finish, |mut sealer: Sealer<Asking>| sealer.seal(cut(1)).and(Sealer::finish(sealer))] {
             let (answer, answers) = sync_channel(8);
-            let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+            let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
             sealer.begin(cut(3), 700).unwrap();
             answer.send(false).unwrap();
             sealer.wait();
@@ -193,7 +198,7 @@ mod tests {
         }
         // On the thread of the caller.
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() });
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
         answer.send(false).unwrap();
         assert_eq!(refused(sealer.seal(cut(2))), "2 series are refused");
     }

@@ -7,6 +7,7 @@ use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 
 use super::order::BlockKey;
+use super::plans::Plans;
 use super::selection::Selection;
 use super::write::{BlockTarget, write};
 use crate::keyset::KeysetStore;
@@ -88,13 +89,13 @@ impl KeysetStore {
     ///
     /// Errors of [`seal`](Self::seal), and for two columns of one name.
     pub fn seal_with(&self, layout: Layout, meta: &BlockMeta, columns: &[SeriesValues]) -> Result<Sealed, SealError> {
-        let (block, refs) = self.seal_selection(&Selection::ALL, layout, meta, columns)?;
+        let (block, refs) = self.seal_selection(&Selection::ALL, layout, meta, columns, None)?;
         Ok(Sealed { block, refs })
     }
 
     /// Seals the series whose bit is set, by their number in the store, with columns of values by the same numbers.
-    /// Values of other series are left out. The block equals that of a store with only these series; see
-    /// [`seal`](Self::seal).
+    /// Values of other series are left out. A factored block may adopt the plan of those before it. With new `plans`,
+    /// the block equals that of a store with only these series; see [`seal`](Self::seal).
     ///
     /// # Errors
     ///
@@ -105,8 +106,9 @@ impl KeysetStore {
         layout: Layout,
         meta: &BlockMeta,
         columns: &[SeriesValues],
+        plans: &mut Plans,
     ) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta, columns)?.0)
+        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta, columns, Some(plans))?.0)
     }
 
     fn seal_selection(
@@ -115,19 +117,25 @@ impl KeysetStore {
         layout: Layout,
         meta: &BlockMeta,
         columns: &[SeriesValues],
+        plans: Option<&mut Plans>,
     ) -> Result<(Vec<u8>, Vec<SeriesRef>), SealError> {
         let mut target = Target {
             builder: BlockBuilder::new(layout.row_form()),
             policy: meta.policy,
             lens: Vec::new(),
+            numbers: Vec::new(),
             key_count: 0,
+            plans,
             content: (layout == Layout::Factored).then(Content::default),
             series: 0,
         };
         let mut refs = write(self, selection, &mut target)?;
-        let Target { mut builder, key_count, content, .. } = target;
+        let Target { mut builder, key_count, content, numbers, plans, .. } = target;
         if let Some(content) = content {
-            let (_, factored) = plan(&content);
+            let factored = match plans {
+                Some(plans) => plans.plan(&content, &numbers),
+                None => plan(&content).1,
+            };
             let places = factored.write(key_count, &mut builder)?;
             for series in &mut refs {
                 if let Some(&place) = places.get(series.0 as usize) {
@@ -156,25 +164,28 @@ impl KeysetStore {
 }
 
 /// Block builder that checks names and values against the policy.
-struct Target {
+struct Target<'p> {
     builder: BlockBuilder,
     policy: LabelPolicy,
     /// Length of each symbol.
     lens: Vec<u32>,
     key_count: u32,
+    /// Plans of the blocks before this one, and the numbers of the names of its keys there.
+    plans: Option<&'p mut Plans>,
+    numbers: Vec<Option<u32>>,
     /// Keysets of a factored block, which are written when all are known.
     content: Option<Content>,
     /// Number of their series.
     series: u32,
 }
 
-impl Target {
+impl Target<'_> {
     fn len(&self, symbol: u32) -> u32 {
         self.lens.get(symbol as usize).copied().unwrap_or_default()
     }
 }
 
-impl BlockTarget for Target {
+impl BlockTarget for Target<'_> {
     type Error = SealError;
 
     fn symbol(&mut self, text: &str) -> Result<(), SealError> {
@@ -184,7 +195,7 @@ impl BlockTarget for Target {
         Ok(())
     }
 
-    fn key(&mut self, key: &BlockKey) -> Result<(), SealError> {
+    fn key(&mut self, name: &str, key: &BlockKey) -> Result<(), SealError> {
         let (len, limit) = (self.len(key.name), self.policy.max_name_len());
         if len > limit {
             return Err(SealError::NameBreaksPolicy { len, limit });
@@ -196,6 +207,9 @@ impl BlockTarget for Target {
         let values: Vec<SymbolId> = key.values.iter().copied().map(SymbolId).collect();
         self.builder.push_key(SymbolId(key.name), &values)?;
         self.key_count += 1;
+        if let (Some(plans), Some(_)) = (&mut self.plans, &self.content) {
+            self.numbers.push(plans.number(name));
+        }
         if let Some(content) = &mut self.content {
             // The builder refuses more series than fit.
             content.value_counts.push(values.len() as u32);

@@ -16,8 +16,8 @@ pub(crate) trait BlockTarget {
     /// Takes the next symbol, in byte order.
     fn symbol(&mut self, text: &str) -> Result<(), Self::Error>;
 
-    /// Takes the next key with its values, sorted by name.
-    fn key(&mut self, key: &BlockKey) -> Result<(), Self::Error>;
+    /// Takes the next key with its name and values, sorted by name.
+    fn key(&mut self, name: &str, key: &BlockKey) -> Result<(), Self::Error>;
 
     /// Takes the next keyset with its rows of value codes, sorted by lists of keys. Returns the number of its first
     /// series in the block.
@@ -39,7 +39,8 @@ pub(crate) fn write<T: BlockTarget>(
         target.symbol(store.symbols().text(symbol.0))?;
     }
     for key in &order.keys {
-        target.key(key)?;
+        let name = order.symbols.get(key.name as usize).map_or("", |name| store.symbols().text(name.0));
+        target.key(name, key)?;
     }
     let mut refs = vec![SeriesRef(0); store.len()];
     let mut rows = SortedRows::default();
@@ -91,7 +92,8 @@ mod tests {
             Ok(())
         }
 
-        fn key(&mut self, key: &BlockKey) -> Result<(), Infallible> {
+        fn key(&mut self, name: &str, key: &BlockKey) -> Result<(), Infallible> {
+            assert_eq!(self.symbols[key.name as usize], name);
             assert!(self.keysets.is_empty() && !key.values.is_empty() && increasing(&key.values));
             self.keys.push((key.name, key.values.clone()));
             assert!(increasing(&self.keys.iter().map(|key| key.0).collect::<Vec<_>>()));

@@ -7,7 +7,7 @@ use super::affinity::Affinity;
 use super::choose::{Learned, choose, entity_splits};
 use super::cost::{Split, plain_bits};
 use super::entity::find_entities;
-use super::known::Known;
+use super::known::{Known, is_subset};
 use super::sample::{Sample, Sampling};
 use crate::content::{Content, KeysetRows};
 use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
@@ -26,8 +26,33 @@ pub(crate) fn learn(content: &Content) -> Plan {
         Some(subset) => split_keysets(&subset, &entities, &sampling.whole()),
         None => split_keysets(content, &entities, &sampling),
     };
+    to_plan(content, &splits)
+}
+
+/// Plans the keysets with these numbers, given the splits of all others; see [`learn`].
+pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[usize]) -> Plan {
+    if rest.is_empty() {
+        return to_plan(content, &splits);
+    }
+    let entities = find_entities(content);
+    let sampling = Sampling::new(content, &entities);
+    let split = |content: &Content, sampling: &Sampling| {
+        let mut learning = Learning::new(content, &entities, sampling);
+        learning.take_over(splits, rest);
+        learning.pass(rest);
+        learning.splits
+    };
+    let splits = match sampling.subset(content) {
+        Some(subset) => split(&subset, &sampling.whole()),
+        None => split(content, &sampling),
+    };
+    to_plan(content, &splits)
+}
+
+/// Returns the plan with these splits, and plain rows for keysets without one.
+fn to_plan(content: &Content, splits: &[Option<Split>]) -> Plan {
     let mut tables = Tables::default();
-    let keysets = (content.keysets.iter().zip(&splits))
+    let keysets = (content.keysets.iter().zip(splits))
         .map(|(keyset, split)| {
             split.as_ref().map_or_else(|| KeysetPlan::plain(keyset), |split| tables.plan(keyset, split))
         })
@@ -38,55 +63,112 @@ pub(crate) fn learn(content: &Content) -> Plan {
 /// Returns the split of each keyset, or `None` where plain rows cost less. The largest keysets are split first, so that
 /// small ones follow them.
 fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) -> Vec<Option<Split>> {
-    let mut samples: Vec<Sample<'_>> = content.keysets.iter().map(|keyset| Sample::new(keyset, sampling)).collect();
-    let mut known = expect_entities(&mut samples, entities);
-    let mut affinity = Affinity::new(&content.origins);
+    let mut learning = Learning::new(content, entities, sampling);
+    learning.known = expect_entities(&mut learning.samples, entities);
 
     let mut by_size: Vec<usize> = (0..content.keysets.len()).collect();
     by_size.sort_by_key(|&number| Reverse(content.keysets[number].rows.len()));
-    let mut order = by_size.clone();
-    let mut splits: Vec<Option<Split>> = vec![None; content.keysets.len()];
-    for _ in 0..MAX_PASSES {
-        let (mut bits, mut saved) = (0.0, 0.0);
-        let mut changed = Vec::new();
-        for number in order {
-            let sample = &mut samples[number];
-            let before = splits[number].take();
-            let contents_before = before.as_ref().map(|split| split.contents(sample));
-            if let Some(contents) = &contents_before {
-                contents.register(&mut known, false);
-            }
-            let learned = Learned { known: &known, affinity: &affinity, entities, origins: &content.origins };
-            let bits_before = match &before {
-                Some(split) => split.bits(sample, &known, f64::INFINITY),
-                None => plain_bits(sample),
-            };
-            let choice = choose(sample, &learned, before.as_ref());
-            bits += choice.bits;
-            saved += bits_before - choice.bits;
-            if let Some(split) = &choice.split {
-                let same = contents_before.filter(|_| choice.split == before);
-                same.unwrap_or_else(|| split.contents(sample)).register(&mut known, true);
-                if !known.is_complete {
-                    for columns in split.tables() {
-                        affinity.note(&sample.keys_of(columns), sample.keyset.len());
-                    }
-                }
-            }
-            if known.is_complete && choice.split != before {
-                changed.push(number);
-            }
-            splits[number] = choice.split;
-            sample.forget();
-        }
-        if known.is_complete && saved <= bits * MIN_SAVING {
+    learning.pass(&by_size);
+    // The second pass sees the splits of all other keysets; the next ones examine what it changed.
+    learning.known.is_complete = true;
+    let mut order = by_size;
+    for _ in 1..MAX_PASSES {
+        let pass = learning.pass(&order);
+        if pass.saved <= pass.bits * MIN_SAVING {
             break;
         }
-        // The second pass sees the splits of all other keysets; the next ones examine what it changed.
-        order = if known.is_complete { changed } else { by_size.clone() };
-        known.is_complete = true;
+        order = pass.changed;
     }
-    splits
+    learning.splits
+}
+
+/// State of splitting keysets.
+struct Learning<'c> {
+    content: &'c Content,
+    entities: &'c [Vec<u32>],
+    samples: Vec<Sample<'c>>,
+    known: Known,
+    affinity: Affinity<'c>,
+    splits: Vec<Option<Split>>,
+}
+
+/// What a pass over keysets did.
+#[derive(Default)]
+struct Pass {
+    bits: f64,
+    saved: f64,
+    /// Keysets that got another split.
+    changed: Vec<usize>,
+}
+
+impl<'c> Learning<'c> {
+    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &Sampling) -> Self {
+        Self {
+            content,
+            entities,
+            samples: content.keysets.iter().map(|keyset| Sample::new(keyset, sampling)).collect(),
+            known: Known::default(),
+            affinity: Affinity::new(&content.origins),
+            splits: vec![None; content.keysets.len()],
+        }
+    }
+
+    /// Takes over the splits of keysets that had one before, and what those with these numbers may share with them.
+    fn take_over(&mut self, splits: Vec<Option<Split>>, rest: &[usize]) {
+        let content = self.content;
+        let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &content.keysets[number].keys));
+        for (split, sample) in splits.iter().zip(&mut self.samples) {
+            if let Some(split) = split
+                && split.tables().any(|columns| may_be_shared(&sample.keys_of(columns)))
+            {
+                split.contents(sample).register(&mut self.known, true);
+                sample.forget();
+            }
+        }
+        self.splits = splits;
+        self.known.is_complete = true;
+    }
+
+    /// Splits keysets in this order.
+    fn pass(&mut self, order: &[usize]) -> Pass {
+        let mut pass = Pass::default();
+        for &number in order {
+            self.split(number, &mut pass);
+        }
+        pass
+    }
+
+    fn split(&mut self, number: usize, pass: &mut Pass) {
+        let Self { content, entities, known, affinity, .. } = self;
+        let sample = &mut self.samples[number];
+        let before = self.splits[number].take();
+        let contents_before = before.as_ref().map(|split| split.contents(sample));
+        if let Some(contents) = &contents_before {
+            contents.register(known, false);
+        }
+        let learned = Learned { known, affinity, entities, origins: &content.origins };
+        let bits_before = match &before {
+            Some(split) => split.bits(sample, known, f64::INFINITY),
+            None => plain_bits(sample),
+        };
+        let choice = choose(sample, &learned, before.as_ref());
+        pass.bits += choice.bits;
+        pass.saved += bits_before - choice.bits;
+        if let Some(split) = &choice.split {
+            let same = contents_before.filter(|_| choice.split == before);
+            same.unwrap_or_else(|| split.contents(sample)).register(known, true);
+            if !known.is_complete {
+                for columns in split.tables() {
+                    affinity.note(&sample.keys_of(columns), sample.keyset.len());
+                }
+            }
+        }
+        if choice.split != before {
+            pass.changed.push(number);
+        }
+        self.splits[number] = choice.split;
+        sample.forget();
+    }
 }
 
 /// Records the tables that keysets would share if all were split by entities: a table with many users is worth more

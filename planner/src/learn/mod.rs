@@ -37,4 +37,5 @@ mod learning;
 mod moves;
 mod sample;
 
-pub(crate) use learning::learn;
+pub(crate) use cost::Split;
+pub(crate) use learning::{learn, learn_rest};

@@ -1,0 +1,53 @@
+//! Plan of the blocks of a source: [`Plans`].
+
+use chronoxide_planner::{Content, Factored, Planner, plan};
+use foldhash::HashMap;
+
+/// Memory of a name besides its text in bytes, at most.
+const PER_NAME: usize = 64;
+
+/// What stores that follow each other learn about their source: the next block adopts the plan of the one before it if
+/// it fits, which saves most of the time of sealing. So its bytes depend on the blocks before it, too.
+#[derive(Debug)]
+pub struct Plans {
+    planner: Planner,
+    /// Number of each name of a key.
+    names: HashMap<Box<str>, u32>,
+    names_bytes: usize,
+    max_names_bytes: usize,
+}
+
+impl Plans {
+    /// Creates a set without a plan, which takes at most this much memory.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        let max_names_bytes = max_bytes / 4;
+        let planner = Planner::new(max_bytes - max_names_bytes);
+        Self { planner, names: HashMap::default(), names_bytes: 0, max_names_bytes }
+    }
+
+    /// Plans the content of a block whose keys have these numbers. A key without one is no key of another block, so
+    /// that nothing is adopted.
+    pub(super) fn plan(&mut self, content: &Content, numbers: &[Option<u32>]) -> Factored {
+        match numbers.iter().copied().collect::<Option<Vec<u32>>>() {
+            Some(numbers) => self.planner.plan(content, &numbers).1,
+            None => plan(content).1,
+        }
+    }
+
+    /// Returns the number of a name, or `None` if there is no room for it.
+    pub(super) fn number(&mut self, name: &str) -> Option<u32> {
+        if let Some(&number) = self.names.get(name) {
+            return Some(number);
+        }
+        let bytes = self.names_bytes + name.len() + PER_NAME;
+        if bytes > self.max_names_bytes {
+            return None;
+        }
+        self.names_bytes = bytes;
+        // A block has fewer than 2^32 names, and these take less memory.
+        let number = u32::try_from(self.names.len()).ok()?;
+        self.names.insert(name.into(), number);
+        Some(number)
+    }
+}

@@ -1,0 +1,288 @@
+//! Plans of content after content: [`Planner`].
+
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
+
+use crate::content::{Content, KeysetRows};
+use crate::factor::Factored;
+use crate::learn::{Split, learn_rest};
+use crate::plan::{Part, Plan};
+use crate::planning::{Planned, drop_what_is_worse, factor};
+
+/// Factor by which content may have more series than that from which its plan was learnt: more series may need another.
+const MAX_GROWTH: f64 = 1.5;
+
+/// Factor by which bytes may exceed those that are expected.
+const MAX_BYTES: f64 = 1.01;
+
+/// Share of the bytes that content with fewer series is expected to take all the same, for tables and records.
+const FIXED_SHARE: f64 = 0.2;
+
+/// Maximum share of the rows in keysets without a plan.
+const MAX_UNKNOWN: f64 = 0.1;
+
+/// Upper bound of the memory of the plan of a keyset in bytes, besides its parts and keys; of each part; and of each key,
+/// which has a number among all keys and one in its part.
+const PER_KEYSET: usize = 192;
+const PER_PART: usize = 56;
+const PER_KEY: usize = 8;
+
+/// Plans blocks of one source after each other. Learning takes several times as long as everything else, and the blocks
+/// of a source are alike: the next block adopts the plan of the one before it.
+///
+/// A plan is adopted for content of at most 1.5 times the series, if that takes at most 1% more bytes than expected.
+/// Keysets without a plan get one that fits the others. Otherwise a plan is learnt afresh, and taken if it is better. So
+/// no block is larger than without a plan.
+///
+/// ```
+/// use chronoxide_planner::{Content, KeysetRows, Part, Planner};
+///
+/// let pods = |first: u32| {
+///     let pod = move |number: u32| [first + number, number / 5];
+///     let rows = (0..4).flat_map(move |metric| (0..20).map(move |number| (metric, pod(number))));
+///     Content {
+///         value_counts: vec![4, first + 20, 4],
+///         origins: Vec::new(),
+///         keysets: vec![KeysetRows {
+///             keys: vec![0, 1, 2],
+///             rows: rows.flat_map(|(metric, [name, node])| [metric, name, node]).collect(),
+///         }],
+///     }
+/// };
+/// let mut planner = Planner::new(1 << 20);
+/// let (plan, _) = planner.plan(&pods(0), &[0, 1, 2]);
+/// assert_eq!(planner.plan(&pods(7), &[0, 1, 2]).0, plan);
+/// ```
+#[derive(Debug)]
+pub struct Planner {
+    learned: Option<Learned>,
+    max_bytes: usize,
+}
+
+/// Plan that was learnt, and what it takes.
+#[derive(Debug)]
+struct Learned {
+    keysets: HashMap<Vec<u32>, KeysetParts>,
+    /// Upper bound of their memory in bytes.
+    used_bytes: usize,
+    series: u64,
+    bytes: u64,
+}
+
+/// Parts of a keyset as lists of keys.
+#[derive(Debug)]
+struct KeysetParts {
+    prefix: Vec<Vec<u32>>,
+    /// Empty if there are no lists.
+    list: Vec<u32>,
+}
+
+impl Planner {
+    /// Creates a planner that keeps plans in at most this much memory. Keysets beyond it have none.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        Self { learned: None, max_bytes }
+    }
+
+    /// Plans content as [`plan`](crate::plan()) does, or adopts the plan of content before it. `names` has a number for
+    /// the name of each key, which is the same in all content.
+    ///
+    /// The result depends only on the content so far and [`VERSION`](crate::VERSION).
+    pub fn plan(&mut self, content: &Content, names: &[u32]) -> (Plan, Factored) {
+        let adopted = self.learned.as_ref().and_then(|learned| learned.adopt(content, names));
+        let planned = match (&mut self.learned, adopted) {
+            (Some(learned), Some((adopted, rest))) if learned.fits(&adopted, content) => {
+                learned.add(content, names, &adopted.plan, rest, self.max_bytes);
+                adopted
+            }
+            (learned, adopted) => {
+                // One at a time is in memory.
+                let adopted = adopted.map(|(Planned { plan, bytes, .. }, _)| (plan, bytes));
+                let afresh = Planned::new(content);
+                let planned = match adopted {
+                    Some((plan, bytes)) if bytes <= afresh.bytes => {
+                        drop(afresh);
+                        let factored = factor(content, &plan);
+                        Planned::from_parts(content, plan, factored)
+                    }
+                    _ => afresh,
+                };
+                let new = learned.insert(Learned::new(content, planned.bytes));
+                new.add(content, names, &planned.plan, 0..content.keysets.len(), self.max_bytes);
+                planned
+            }
+        };
+        (planned.plan, planned.factored)
+    }
+}
+
+impl Learned {
+    /// Creates a plan without keysets, for content that takes this many bytes.
+    fn new(content: &Content, bytes: u64) -> Self {
+        Self { keysets: HashMap::default(), used_bytes: 0, series: series(content), bytes }
+    }
+
+    /// Plans content by this plan. Returns the numbers of the keysets that it lacks, too. Returns `None` if it lacks
+    /// many.
+    fn adopt(&self, content: &Content, names: &[u32]) -> Option<(Planned, Vec<usize>)> {
+        let count = series(content);
+        if count as f64 > self.series as f64 * MAX_GROWTH {
+            return None;
+        }
+        let (mut rest, mut unknown) = (Vec::new(), 0);
+        let mut splits = Vec::with_capacity(content.keysets.len());
+        for (number, keyset) in content.keysets.iter().enumerate() {
+            let parts = self.keysets.get(&names_of(&keyset.keys, names));
+            if parts.is_none() {
+                rest.push(number);
+                unknown += keyset.len() as u64;
+            }
+            splits.push(parts.and_then(|parts| parts.split(keyset, names)));
+        }
+        if unknown as f64 > count as f64 * MAX_UNKNOWN {
+            return None;
+        }
+        let (plan, factored) = drop_what_is_worse(content, learn_rest(content, splits, &rest));
+        Some((Planned::from_parts(content, plan, factored), rest))
+    }
+
+    /// Returns true if content takes no more bytes than are expected.
+    fn fits(&self, planned: &Planned, content: &Content) -> bool {
+        let share = series(content) as f64 / self.series.max(1) as f64;
+        let expected = self.bytes as f64 * (FIXED_SHARE + (1.0 - FIXED_SHARE) * share);
+        planned.bytes as f64 <= expected * MAX_BYTES
+    }
+
+    /// Adds the plans of these keysets, as far as there is room for them.
+    fn add(
+        &mut self,
+        content: &Content,
+        names: &[u32],
+        plan: &Plan,
+        numbers: impl IntoIterator<Item = usize>,
+        max_bytes: usize,
+    ) {
+        for number in numbers {
+            let (keyset, choice) = (&content.keysets[number], &plan.keysets[number]);
+            self.used_bytes += PER_KEYSET + choice.width() * PER_PART + keyset.keys.len() * PER_KEY;
+            if self.used_bytes > max_bytes {
+                return;
+            }
+            let keys = |part: &Part| names_of(&keys_of(*part, plan), names);
+            let parts = KeysetParts {
+                prefix: choice.prefix.iter().map(keys).collect(),
+                list: choice.list.as_ref().map(keys).unwrap_or_default(),
+            };
+            self.keysets.insert(names_of(&keyset.keys, names), parts);
+        }
+    }
+}
+
+impl KeysetParts {
+    /// Returns the split of a keyset with these keys, or `None` if its rows are plain.
+    fn split(&self, keyset: &KeysetRows, names: &[u32]) -> Option<Split> {
+        let columns: BTreeMap<u32, usize> =
+            keyset.keys.iter().enumerate().map(|(column, &key)| (names[key as usize], column)).collect();
+        let columns = |names: &Vec<u32>| {
+            let mut columns: Vec<usize> = names.iter().map(|name| columns[name]).collect();
+            columns.sort_unstable();
+            columns
+        };
+        let is_plain = self.list.is_empty() && self.prefix.iter().all(|keys| keys.len() == 1);
+        (!is_plain).then(|| Split { prefix: self.prefix.iter().map(columns).collect(), list: columns(&self.list) })
+    }
+}
+
+fn series(content: &Content) -> u64 {
+    content.keysets.iter().map(|keyset| keyset.len() as u64).sum()
+}
+
+/// Returns the keys behind a part.
+fn keys_of(part: Part, plan: &Plan) -> Vec<u32> {
+    match part {
+        Part::Key(key) => vec![key],
+        Part::Table(table) => plan.tables[table].parts.iter().flat_map(|&part| keys_of(part, plan)).collect(),
+    }
+}
+
+/// Returns the numbers of the names of keys in increasing order.
+fn names_of(keys: &[u32], names: &[u32]) -> Vec<u32> {
+    let mut numbers: Vec<u32> = keys.iter().map(|&key| names[key as usize]).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns `pods` pods that have the points of some metrics, where key 0 is a label of some pods that sorts first.
+    /// With `shift`, content has that key.
+    fn fleet(pods: u32, metrics: u32, shift: u32) -> Content {
+        let keys = |own: &[u32]| own.iter().map(|key| key + shift).collect::<Vec<u32>>();
+        let rows = |metrics: std::ops::Range<u32>| {
+            metrics.flat_map(move |metric| (0..pods).flat_map(move |pod| [metric, pod, pods - 1 - pod, pod / 9]))
+        };
+        let keyset = KeysetRows { keys: keys(&[0, 1, 2, 3]), rows: rows(0..metrics).collect() };
+        let mut content = Content { value_counts: vec![metrics + 1, pods, pods, pods], ..Content::default() };
+        if shift > 0 {
+            content.value_counts.insert(0, 1);
+            let rows = rows(metrics..metrics + 1).collect::<Vec<u32>>();
+            let rows = rows.chunks(4).flat_map(|row| [&[0][..], row].concat()).collect();
+            content.keysets.push(KeysetRows { keys: [vec![0], keys(&[0, 1, 2, 3])].concat(), rows });
+        }
+        content.keysets.push(keyset);
+        content
+    }
+
+    /// Returns the keys of the tables and the lists of a plan.
+    fn tables(plan: &Plan) -> Vec<Vec<u32>> {
+        (0..plan.tables.len()).map(|table| keys_of(Part::Table(table), plan)).collect()
+    }
+
+    #[test]
+    fn the_plan_of_alike_content_is_adopted_though_keys_have_other_numbers() {
+        let mut planner = Planner::new(1 << 20);
+        let (first, _) = planner.plan(&fleet(600, 20, 0), &[7, 8, 9, 10]);
+        assert_eq!(tables(&first), [[1, 2, 3]]);
+        let before = planner.learned.as_ref().unwrap().bytes;
+        // One more key, whose name sorts first, and a keyset with it, which gets the table of the others.
+        let content = fleet(600, 20, 1);
+        let (second, factored) = planner.plan(&content, &[11, 7, 8, 9, 10]);
+        assert_eq!(planner.learned.as_ref().unwrap().bytes, before, "nothing was learnt afresh");
+        assert_eq!(factored, crate::factor(&content, &second));
+        let pods = tables(&second).iter().position(|keys| *keys == [2, 3, 4]).map(Part::Table);
+        for keyset in &second.keysets {
+            assert!(keyset.prefix.iter().chain(&keyset.list).any(|&part| Some(part) == pods), "{second:?}");
+        }
+        // It is known now.
+        let names = planner.learned.as_ref().unwrap().keysets.len();
+        assert_eq!((names, planner.plan(&content, &[11, 7, 8, 9, 10]).0), (2, second));
+    }
+
+    #[test]
+    fn content_that_the_plan_does_not_fit_is_planned_afresh() {
+        let names = [0, 1, 2, 3];
+        for other in [fleet(6_000, 20, 0), fleet(3, 2, 0)] {
+            let mut planner = Planner::new(1 << 20);
+            planner.plan(&fleet(600, 20, 0), &names);
+            assert_eq!(planner.plan(&other, &names), crate::plan(&other));
+        }
+        // Other pods describe themselves by other keys.
+        let mut planner = Planner::new(1 << 20);
+        planner.plan(&fleet(600, 20, 0), &names);
+        let other = fleet(600, 20, 0);
+        assert_eq!(planner.plan(&other, &[4, 5, 6, 7]), crate::plan(&other));
+        assert!(planner.learned.as_ref().unwrap().keysets.contains_key(&[4, 5, 6, 7][..]));
+    }
+
+    #[test]
+    fn a_planner_without_memory_learns_each_plan() {
+        let mut planner = Planner::new(0);
+        for content in [fleet(600, 20, 0), fleet(600, 8, 0)] {
+            assert_eq!(planner.plan(&content, &[0, 1, 2, 3]), crate::plan(&content));
+        }
+        assert!(planner.learned.unwrap().keysets.is_empty());
+    }
+}
