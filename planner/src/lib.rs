@@ -19,7 +19,8 @@
 //! | `layout` | [`Layout`], the layouts of a block |
 //!
 //! Planning is a local search and need not find the optimum. It makes tables of dictionaries, no tables of tables, and
-//! maps where they save bits. It uses no files, threads or strings: all input is codes.
+//! maps where they save bits. It uses no files or strings: all input is codes. Plans do not depend on the number of
+//! threads.
 //!
 //! ```
 //! use chronoxide_planner::{Content, KeysetRows, Part, plan};
@@ -68,4 +69,4 @@ pub use planner::Planner;
 pub use planning::{bytes, factor, plan};
 
 /// Version of the planner, which blocks record.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;

@@ -3,20 +3,22 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::affinity::Affinity;
 use super::choose::{Learned, choose, entity_splits};
-use super::cost::{Split, plain_bits};
+use super::cost::{Contents, Split};
 use super::entity::find_entities;
 use super::known::{Known, is_subset};
 use super::sample::{Sample, Sampling};
 use crate::content::{Content, KeysetRows};
 use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
 
-/// Maximum number of passes over all keysets.
-const MAX_PASSES: usize = 4;
+/// Maximum number of keysets of a wave. The first waves, of the largest keysets, are smaller.
+const MAX_WAVE: usize = 64;
 
-/// Minimum share of the bits that a pass saves, so that another one follows.
-const MIN_SAVING: f64 = 0.005;
+/// Maximum number of threads, each of which has a sample with its groups in memory.
+const MAX_THREADS: usize = 8;
 
 /// Plans all keysets. The caller checks on all rows if the plan pays.
 pub(crate) fn learn(content: &Content) -> Plan {
@@ -64,21 +66,14 @@ fn to_plan(content: &Content, splits: &[Option<Split>]) -> Plan {
 /// small ones follow them.
 fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) -> Vec<Option<Split>> {
     let mut learning = Learning::new(content, entities, sampling);
-    learning.known = expect_entities(&mut learning.samples, entities);
+    learning.known = expect_entities(content, entities, sampling);
 
     let mut by_size: Vec<usize> = (0..content.keysets.len()).collect();
     by_size.sort_by_key(|&number| Reverse(content.keysets[number].rows.len()));
     learning.pass(&by_size);
-    // The second pass sees the splits of all other keysets; the next ones examine what it changed.
+    // The second pass sees the splits of all others. A third would save less than a ten-thousandth.
     learning.known.is_complete = true;
-    let mut order = by_size;
-    for _ in 1..MAX_PASSES {
-        let pass = learning.pass(&order);
-        if pass.saved <= pass.bits * MIN_SAVING {
-            break;
-        }
-        order = pass.changed;
-    }
+    learning.pass(&by_size);
     learning.splits
 }
 
@@ -86,103 +81,111 @@ fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) 
 struct Learning<'c> {
     content: &'c Content,
     entities: &'c [Vec<u32>],
-    samples: Vec<Sample<'c>>,
+    sampling: &'c Sampling,
     known: Known,
     affinity: Affinity<'c>,
     splits: Vec<Option<Split>>,
 }
 
-/// What a pass over keysets did.
-#[derive(Default)]
-struct Pass {
-    bits: f64,
-    saved: f64,
-    /// Keysets that got another split.
-    changed: Vec<usize>,
+/// Split of a keyset of a wave.
+struct Chosen {
+    split: Option<Split>,
+    /// Contents of its tables and lists, if its split changed.
+    changed: Option<Contents>,
 }
 
 impl<'c> Learning<'c> {
-    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &Sampling) -> Self {
-        Self {
-            content,
-            entities,
-            samples: content.keysets.iter().map(|keyset| Sample::new(keyset, sampling)).collect(),
-            known: Known::default(),
-            affinity: Affinity::new(&content.origins),
-            splits: vec![None; content.keysets.len()],
-        }
+    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling) -> Self {
+        let (known, affinity) = (Known::default(), Affinity::new(&content.origins));
+        Self { content, entities, sampling, known, affinity, splits: vec![None; content.keysets.len()] }
+    }
+
+    fn sample(&self, number: usize) -> Sample<'c> {
+        Sample::new(&self.content.keysets[number], self.sampling)
     }
 
     /// Takes over the splits of keysets that had one before, and what those with these numbers may share with them.
     fn take_over(&mut self, splits: Vec<Option<Split>>, rest: &[usize]) {
-        let content = self.content;
-        let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &content.keysets[number].keys));
-        for (split, sample) in splits.iter().zip(&mut self.samples) {
-            if let Some(split) = split
-                && split.tables().any(|columns| may_be_shared(&sample.keys_of(columns)))
-            {
-                split.contents(sample).register(&mut self.known, true);
-                sample.forget();
-            }
-        }
+        let keysets = &self.content.keysets;
+        let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &keysets[number].keys));
         self.splits = splits;
+        let is_known = |number: &usize| {
+            let mut tables = self.splits[*number].iter().flat_map(Split::tables);
+            tables.any(|columns| may_be_shared(&keys_of(&keysets[*number], columns)))
+        };
+        let known: Vec<usize> = (0..keysets.len()).filter(is_known).collect();
+        for wave in known.chunks(MAX_WAVE) {
+            self.contents(wave).iter().flatten().for_each(|contents| contents.register(&mut self.known, true));
+        }
         self.known.is_complete = true;
     }
 
-    /// Splits keysets in this order.
-    fn pass(&mut self, order: &[usize]) -> Pass {
-        let mut pass = Pass::default();
-        for &number in order {
-            self.split(number, &mut pass);
-        }
-        pass
+    /// Returns the contents of the tables and lists of each of these keysets, if it has any.
+    fn contents(&self, wave: &[usize]) -> Vec<Option<Contents>> {
+        in_parallel(wave, |number| Some(self.splits[number].as_ref()?.contents(&mut self.sample(number))))
     }
 
-    fn split(&mut self, number: usize, pass: &mut Pass) {
-        let Self { content, entities, known, affinity, .. } = self;
-        let sample = &mut self.samples[number];
-        let before = self.splits[number].take();
-        let contents_before = before.as_ref().map(|split| split.contents(sample));
-        if let Some(contents) = &contents_before {
-            contents.register(known, false);
+    /// Splits keysets in this order, in waves, each on all threads: keysets of one wave do not know of each other.
+    fn pass(&mut self, order: &[usize]) {
+        let (mut rest, mut len) = (order, 1);
+        while !rest.is_empty() {
+            let (wave, others) = rest.split_at(rest.len().min(len));
+            self.split(wave);
+            (rest, len) = (others, (len * 2).min(MAX_WAVE));
         }
-        let learned = Learned { known, affinity, entities, origins: &content.origins };
-        let bits_before = match &before {
-            Some(split) => split.bits(sample, known, f64::INFINITY),
-            None => plain_bits(sample),
-        };
-        let choice = choose(sample, &learned, before.as_ref());
-        pass.bits += choice.bits;
-        pass.saved += bits_before - choice.bits;
-        if let Some(split) = &choice.split {
-            let same = contents_before.filter(|_| choice.split == before);
-            same.unwrap_or_else(|| split.contents(sample)).register(known, true);
-            if !known.is_complete {
-                for columns in split.tables() {
-                    affinity.note(&sample.keys_of(columns), sample.keyset.len());
-                }
-            }
-        }
-        if choice.split != before {
-            pass.changed.push(number);
-        }
-        self.splits[number] = choice.split;
-        sample.forget();
     }
+
+    fn split(&mut self, wave: &[usize]) {
+        let before = self.contents(wave);
+        before.iter().flatten().for_each(|contents| contents.register(&mut self.known, false));
+        let chosen = in_parallel(wave, |number| self.choose(number));
+        for ((&number, before), Chosen { split, changed }) in wave.iter().zip(before).zip(chosen) {
+            if let Some(contents) = changed.or(before.filter(|_| split == self.splits[number])) {
+                contents.register(&mut self.known, true);
+            }
+            if let (Some(split), false) = (&split, self.known.is_complete) {
+                let keyset = &self.content.keysets[number];
+                split.tables().for_each(|columns| self.affinity.note(&keys_of(keyset, columns), keyset.len()));
+            }
+            self.splits[number] = split;
+        }
+    }
+
+    /// Chooses the split of a keyset whose contents are not among what is known.
+    fn choose(&self, number: usize) -> Chosen {
+        let Self { content, entities, known, affinity, .. } = self;
+        let (mut sample, before) = (self.sample(number), self.splits[number].as_ref());
+        let learned = Learned { known, affinity, entities, origins: &content.origins };
+        let split = choose(&mut sample, &learned, before).split;
+        let changed = split.as_ref().filter(|split| Some(*split) != before);
+        let changed = changed.map(|split| split.contents(&mut sample));
+        Chosen { split, changed }
+    }
+}
+
+/// Maps the numbers of a wave on several threads.
+fn in_parallel<T: Send>(wave: &[usize], map: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let parts = wave.par_chunks(wave.len().div_ceil(MAX_THREADS).max(1));
+    parts.flat_map_iter(|part| part.iter().map(|&number| map(number))).collect()
+}
+
+/// Returns the keys of some columns of a keyset.
+fn keys_of(keyset: &KeysetRows, columns: &[usize]) -> Vec<u32> {
+    columns.iter().map(|&column| keyset.keys[column]).collect()
 }
 
 /// Records the tables that keysets would share if all were split by entities: a table with many users is worth more
 /// than one keyset shows.
-fn expect_entities(samples: &mut [Sample<'_>], entities: &[Vec<u32>]) -> Known {
+fn expect_entities(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) -> Known {
     let mut known = Known::default();
-    for sample in samples {
-        if let Some(split) = entity_splits(sample.keyset, entities).first() {
+    for keyset in &content.keysets {
+        if let Some(split) = entity_splits(keyset, entities).first() {
+            let mut sample = Sample::new(keyset, sampling);
             for columns in split.tables() {
                 let number = known.number(&sample.keys_of(columns));
                 let group = sample.group(columns);
                 known.group_mut(number).expect(&sample.rows_of(&group));
             }
-            sample.forget();
         }
     }
     known
@@ -208,7 +211,7 @@ impl Tables {
 
     /// Returns the part for these columns of a keyset: a key, or a table, which is added if it is new.
     fn part(&mut self, keyset: &KeysetRows, columns: &[usize]) -> Part {
-        let keys: Vec<u32> = columns.iter().map(|&column| keyset.keys[column]).collect();
+        let keys = keys_of(keyset, columns);
         if let [key] = keys[..] {
             return Part::Key(key);
         }

@@ -6,8 +6,9 @@
 //! source is the most expensive, and used only if the others leave much. The best of them is improved by moves of
 //! single columns, as long as they save bits.
 //!
-//! What a keyset pays depends on what it shares with others. So the keysets are split in several passes, from the
-//! second one on with the splits of all others known, until a pass saves little.
+//! What a keyset pays depends on what it shares with others. So the keysets are split in two passes, in the second one
+//! with the splits of all others known. Keysets of a *wave* are split at the same time: waves of 64 give plans as good as
+//! one keyset after the other.
 //!
 //! | module | contents |
 //! |---|---|

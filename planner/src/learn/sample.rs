@@ -207,16 +207,6 @@ impl<'c> Sample<'c> {
         })
     }
 
-    /// Forgets groups and costs.
-    pub(crate) fn forget(&mut self) {
-        self.groups.clear();
-        self.costs = Costs::default();
-        self.whole_names = Vec::new();
-        self.column_names = Vec::new();
-        self.buffer = Vec::new();
-        self.numbering = Numbering::default();
-    }
-
     /// Returns the number of sampled rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.as_ref().map_or(self.keyset.len(), Vec::len)
