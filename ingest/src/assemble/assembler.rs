@@ -18,7 +18,6 @@ use super::memory::plans_bytes;
 use super::metrics::Metrics;
 use super::neighbours::Neighbours;
 use super::options::AssembleOptions;
-use super::recall::Recall;
 use super::sealer::Sealer;
 use super::series_values::{InputColumns, OwnedValue};
 use super::template::Template;
@@ -62,7 +61,6 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
     pub(super) untranslated: Untranslated,
-    pub(super) recall: Recall,
     neighbours: Neighbours,
     pub(super) lists: Lists,
     /// Cached list that is all attributes of the current point.
@@ -124,7 +122,6 @@ impl<B: BlockSink> Assembler<B> {
             metrics: Metrics::default(),
             names: names::Cache::default(),
             untranslated: Untranslated::default(),
-            recall: Recall::default(),
             neighbours: Neighbours::default(),
             lists: Lists::new(options.max_memory),
             point_list: None,
@@ -358,8 +355,6 @@ impl<B: BlockSink> Assembler<B> {
     /// Starts a new store with only the labels of the current resource, scope, metric, point and series. Returns the
     /// old one.
     fn restart(&mut self) -> Result<KeysetStore, LabelError> {
-        // The memory of the cache counts, and must not remain when the rest is gone.
-        self.recall = Recall::default();
         self.neighbours = Neighbours::default();
         self.put_point_attributes();
         self.point_list = None;
@@ -396,12 +391,7 @@ impl<B: BlockSink> Assembler<B> {
     }
 
     pub(super) fn set(&mut self, level: Level, name: &str, value: &str) -> Result<(), LabelError> {
-        if self.refuses_name(name) {
-            self.recall.drop_pending();
-            return Ok(());
-        }
-        if self.level(level).refuses() {
-            self.recall.drop_pending();
+        if self.refuses_name(name) || self.level(level).refuses() {
             return Ok(());
         }
         self.work += 1;
@@ -421,15 +411,11 @@ impl<B: BlockSink> Assembler<B> {
             }
             None => Some(self.intern_value(key, value)?),
         };
-        match label {
-            // Truncations are counted each time, so these attributes are not cached.
-            Some(label) if cut == self.report.names_cut + self.report.values_cut => {
-                self.recall.keep(label);
-                if known.is_none() {
-                    self.neighbours.set(level, position, name, value, label);
-                }
-            }
-            _ => self.recall.drop_pending(),
+        // Truncations are counted each time, so these attributes are not cached.
+        if let (Some(label), None) = (label, known)
+            && cut == self.report.names_cut + self.report.values_cut
+        {
+            self.neighbours.set(level, position, name, value, label);
         }
         self.set_label(level, key, label);
         Ok(())

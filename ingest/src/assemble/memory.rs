@@ -63,7 +63,6 @@ impl<B: BlockSink> Assembler<B> {
         self.windows.estimated_bytes()
             + plans_bytes(&self.options)
             + self.metadata_bytes
-            + self.recall.estimated_bytes()
             + self.lists.estimated_bytes()
             + self.outside_memory
             + levels.map(|level| level.estimated_bytes()).into_iter().sum::<usize>()

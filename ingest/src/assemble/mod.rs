@@ -55,7 +55,6 @@
 //! | `cut` | the series of a store, which become blocks |
 //! | `sealer` | sealing on another thread |
 //! | `attributes` | the attributes of one level |
-//! | `recall` | cache of encoded attributes |
 //! | `neighbours` | attributes of the last resource, scope and point |
 //! | `lists` | cache of encoded lists of attributes |
 //! | `template` | row that the points of a metric share |
@@ -87,7 +86,6 @@ mod neighbours;
 mod options;
 mod otlp;
 mod prometheus_labels;
-mod recall;
 mod sealer;
 mod series;
 mod series_times;

@@ -24,8 +24,6 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
     }
 
     fn resource(&mut self) -> Result<(), AssembleError> {
-        // Left from a record that ended within an attribute.
-        self.recall.drop_pending();
         self.end_resource()?;
         self.resource.clear();
         self.scope()?;
@@ -49,18 +47,6 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
             return Ok(());
         }
         Ok(self.set(level, key, value)?)
-    }
-
-    #[inline]
-    fn encoded_attribute(&mut self, level: Level, bytes: &[u8]) -> Result<bool, AssembleError> {
-        if self.options.prometheus_names {
-            return Ok(false);
-        }
-        let known = self.recall.get(bytes);
-        if let Some((key, label)) = known {
-            self.set_label(level, key, Some(label));
-        }
-        Ok(known.is_some())
     }
 
     #[inline]
@@ -117,7 +103,6 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         if !self.options.skip_invalid_texts {
             return false;
         }
-        self.recall.drop_pending();
         self.report.skipped.invalid_texts += 1;
         match owner {
             Owner::Resource => self.resource.is_invalid = true,

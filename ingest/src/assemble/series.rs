@@ -22,7 +22,6 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     type Error = AssembleError;
 
     fn series_begins(&mut self) -> Result<(), AssembleError> {
-        self.recall.drop_pending();
         self.clear_point();
         self.metric.clear();
         self.series_times.clear();
