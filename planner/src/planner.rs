@@ -22,8 +22,8 @@ const FIXED_SHARE: f64 = 0.2;
 /// Maximum share of the rows in keysets without a plan.
 const MAX_UNKNOWN: f64 = 0.1;
 
-/// Upper bound of the memory of the plan of a keyset in bytes, besides its parts and keys; of each part; and of each key,
-/// which has a number among all keys and one in its part.
+/// Upper bound of the memory of the plan of a keyset in bytes, besides its parts and keys; of each part; and of each
+/// key, which has a number among all keys and one in its part.
 const PER_KEYSET: usize = 192;
 const PER_PART: usize = 56;
 const PER_KEY: usize = 8;
@@ -32,8 +32,8 @@ const PER_KEY: usize = 8;
 /// of a source are alike: the next block adopts the plan of the one before it.
 ///
 /// A plan is adopted for content of at most 1.5 times the series, if that takes at most 1% more bytes than expected.
-/// Keysets without a plan get one that fits the others. Otherwise a plan is learnt afresh, and taken if it is better. So
-/// no block is larger than without a plan.
+/// Keysets without a plan get one that fits the others. Otherwise a plan is learnt afresh, and taken if it is better.
+/// So no block is larger than without a plan.
 ///
 /// ```
 /// use chronoxide_planner::{Content, KeysetRows, Part, Planner};
@@ -256,7 +256,7 @@ mod tests {
         for keyset in &second.keysets {
             assert!(keyset.prefix.iter().chain(&keyset.list).any(|&part| Some(part) == pods), "{second:?}");
         }
-        // It is known now.
+        // The keyset is known now.
         let names = planner.learned.as_ref().unwrap().keysets.len();
         assert_eq!((names, planner.plan(&content, &[11, 7, 8, 9, 10]).0), (2, second));
     }

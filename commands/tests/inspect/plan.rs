@@ -118,7 +118,7 @@ fn gains_of_the_goldens_match_their_series() {
         let lines = json_lines(&["plan", &golden(&format!("{}.cx", block.name)), "--json"]);
         let version = match block.name {
             "meta" => 7,
-            "planned" | "planned-small" => 3,
+            "planned" | "planned-small" => 4,
             _ => 0,
         };
         assert_eq!(lines, expected(&block.series, &block.bytes, version), "{}", block.name);

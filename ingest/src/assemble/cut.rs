@@ -20,7 +20,7 @@ pub(super) struct Cut {
     pub(super) content: CutContent,
 }
 
-/// What is cut besides the store.
+/// Content of a cut besides the store.
 pub(super) struct CutContent {
     pub(super) windows: Vec<Window>,
     /// Metadata that belongs to all windows.

@@ -11,8 +11,8 @@ use super::windows::Times;
 /// the section, the block, the block as read back), and buffers that have grown to twice their content.
 const METADATA_COPIES: usize = 8;
 
-/// Shares of the memory limit that a store and its sealing may take, as a fraction. The next store fills in the rest while
-/// this one is sealed: of an OTLP store, sealing takes twice as much as the store itself.
+/// Shares of the memory limit that a store and its sealing may take, as a fraction. The next store fills in the rest
+/// while this one is sealed: of an OTLP store, sealing takes twice as much as the store itself.
 const STORE_SHARE: (usize, usize) = (3, 4);
 
 /// Share of the memory limit for the plans of the blocks before, and its maximum in bytes: some ten thousand keysets.

@@ -6,8 +6,8 @@ use foldhash::HashMap;
 /// Memory of a name besides its text in bytes, at most.
 const PER_NAME: usize = 64;
 
-/// What stores that follow each other learn about their source: the next block adopts the plan of the one before it if
-/// it fits, which saves most of the time of sealing. So its bytes depend on the blocks before it, too.
+/// Plan of the last block of a source. The next block adopts it if it fits, which saves most of the time of sealing. So
+/// the bytes of a block depend on the blocks before it, too.
 #[derive(Debug)]
 pub struct Plans {
     planner: Planner,
@@ -26,8 +26,7 @@ impl Plans {
         Self { planner, names: HashMap::default(), names_bytes: 0, max_names_bytes }
     }
 
-    /// Plans the content of a block whose keys have these numbers. A key without one is no key of another block, so
-    /// that nothing is adopted.
+    /// Plans the content of a block whose keys have these numbers. If one has none, no plan is adopted.
     pub(super) fn plan(&mut self, content: &Content, numbers: &[Option<u32>]) -> Factored {
         match numbers.iter().copied().collect::<Option<Vec<u32>>>() {
             Some(numbers) => self.planner.plan(content, &numbers).1,

@@ -17,7 +17,7 @@ use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
 /// Maximum number of keysets of a wave. The first waves, of the largest keysets, are smaller.
 const MAX_WAVE: usize = 64;
 
-/// Maximum number of threads, each of which has a sample with its groups in memory.
+/// Maximum number of threads. Each has a sample with its groups in memory.
 const MAX_THREADS: usize = 8;
 
 /// Plans all keysets. The caller checks on all rows if the plan pays.
