@@ -16,7 +16,7 @@ const METADATA_COPIES: usize = 8;
 const STORE_SHARE: (usize, usize) = (3, 4);
 
 /// Share of the memory limit for the plans of the blocks before, and its maximum in bytes: some ten thousand keysets.
-const PLANS_SHARE: usize = 64;
+const PLANS_SHARE: usize = 16;
 const MAX_PLANS_BYTES: usize = 16 << 20;
 
 /// Returns the memory in bytes for the plans of blocks.
