@@ -22,6 +22,12 @@ const FIXED_SHARE: f64 = 0.2;
 /// Maximum share of the rows in keysets without a plan.
 const MAX_UNKNOWN: f64 = 0.1;
 
+/// Blocks after which a plan is learnt afresh at the latest.
+const MAX_ADOPTED: u64 = 8;
+
+/// Number of rows from which plain rows of a keyset are not adopted: others may have more in common.
+const MIN_PLANNED: usize = 256;
+
 /// Upper bound of the memory of the plan of a keyset in bytes, besides its parts and keys; of each part; and of each
 /// key, which has a number among all keys and one in its part.
 const PER_KEYSET: usize = 192;
@@ -32,8 +38,10 @@ const PER_KEY: usize = 8;
 /// of a source are alike: the next block adopts the plan of the one before it.
 ///
 /// A plan is adopted for content of at most 1.5 times the series, if that takes at most 1% more bytes than expected.
-/// Keysets without a plan get one that fits the others. Otherwise a plan is learnt afresh, and taken if it is better.
-/// So no block is larger than without a plan.
+/// Keysets without a plan get one that fits the others. Otherwise, and for blocks 2, 4, 8 and each eighth after them, a
+/// plan is learnt afresh, and taken if it is better: a source may change so that another plan saves more, which the
+/// bytes of the adopted one do not show. Until then its blocks may be larger than need be, but never larger than plain
+/// rows.
 ///
 /// ```
 /// use chronoxide_planner::{Content, KeysetRows, Part, Planner};
@@ -58,6 +66,8 @@ const PER_KEY: usize = 8;
 pub struct Planner {
     learned: Option<Learned>,
     max_bytes: usize,
+    /// Number of blocks so far.
+    blocks: u64,
 }
 
 /// Plan that was learnt, and what it takes.
@@ -82,7 +92,7 @@ impl Planner {
     /// Creates a planner that keeps plans in at most this much memory. Keysets beyond it have none.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
-        Self { learned: None, max_bytes }
+        Self { learned: None, max_bytes, blocks: 0 }
     }
 
     /// Plans content as [`plan`](crate::plan()) does, or adopts the plan of content before it. `names` has a number for
@@ -90,9 +100,11 @@ impl Planner {
     ///
     /// The result depends only on the content so far and [`VERSION`](crate::VERSION).
     pub fn plan(&mut self, content: &Content, names: &[u32]) -> (Plan, Factored) {
+        self.blocks += 1;
+        let is_due = self.blocks.is_power_of_two() || self.blocks.is_multiple_of(MAX_ADOPTED);
         let adopted = self.learned.as_ref().and_then(|learned| learned.adopt(content, names));
         let planned = match (&mut self.learned, adopted) {
-            (Some(learned), Some((adopted, rest))) if learned.fits(&adopted, content) => {
+            (Some(learned), Some((adopted, rest))) if !is_due && learned.fits(&adopted, content) => {
                 learned.add(content, names, &adopted.plan, rest, self.max_bytes);
                 adopted
             }
@@ -134,6 +146,7 @@ impl Learned {
         let mut splits = Vec::with_capacity(content.keysets.len());
         for (number, keyset) in content.keysets.iter().enumerate() {
             let parts = self.keysets.get(&names_of(&keyset.keys, names));
+            let parts = parts.filter(|parts| keyset.len() < MIN_PLANNED || !parts.are_plain());
             if parts.is_none() {
                 rest.push(number);
                 unknown += keyset.len() as u64;
@@ -180,6 +193,10 @@ impl Learned {
 }
 
 impl KeysetParts {
+    fn are_plain(&self) -> bool {
+        self.list.is_empty() && self.prefix.iter().all(|keys| keys.len() == 1)
+    }
+
     /// Returns the split of a keyset with these keys, or `None` if its rows are plain.
     fn split(&self, keyset: &KeysetRows, names: &[u32]) -> Option<Split> {
         let columns: BTreeMap<u32, usize> =
@@ -189,8 +206,8 @@ impl KeysetParts {
             columns.sort_unstable();
             columns
         };
-        let is_plain = self.list.is_empty() && self.prefix.iter().all(|keys| keys.len() == 1);
-        (!is_plain).then(|| Split { prefix: self.prefix.iter().map(columns).collect(), list: columns(&self.list) })
+        (!self.are_plain())
+            .then(|| Split { prefix: self.prefix.iter().map(columns).collect(), list: columns(&self.list) })
     }
 }
 
@@ -241,47 +258,94 @@ mod tests {
         (0..plan.tables.len()).map(|table| keys_of(Part::Table(table), plan)).collect()
     }
 
+    fn learned(planner: &Planner) -> (u64, u64) {
+        let learned = planner.learned.as_ref().unwrap();
+        (learned.series, learned.bytes)
+    }
+
     #[test]
     fn the_plan_of_alike_content_is_adopted_though_keys_have_other_numbers() {
         let mut planner = Planner::new(1 << 20);
         let (first, _) = planner.plan(&fleet(600, 20, 0), &[7, 8, 9, 10]);
         assert_eq!(tables(&first), [[1, 2, 3]]);
-        let before = planner.learned.as_ref().unwrap().bytes;
+        assert_eq!(planner.plan(&fleet(600, 20, 0), &[7, 8, 9, 10]).0, first);
+        let before = learned(&planner);
         // One more key, whose name sorts first, and a keyset with it, which gets the table of the others.
         let content = fleet(600, 20, 1);
-        let (second, factored) = planner.plan(&content, &[11, 7, 8, 9, 10]);
-        assert_eq!(planner.learned.as_ref().unwrap().bytes, before, "nothing was learnt afresh");
-        assert_eq!(factored, crate::factor(&content, &second));
-        let pods = tables(&second).iter().position(|keys| *keys == [2, 3, 4]).map(Part::Table);
-        for keyset in &second.keysets {
-            assert!(keyset.prefix.iter().chain(&keyset.list).any(|&part| Some(part) == pods), "{second:?}");
+        let (third, factored) = planner.plan(&content, &[11, 7, 8, 9, 10]);
+        assert_eq!(learned(&planner), before, "nothing was learnt afresh");
+        assert_eq!(factored, crate::factor(&content, &third));
+        let pods = tables(&third).iter().position(|keys| *keys == [2, 3, 4]).map(Part::Table);
+        for keyset in &third.keysets {
+            assert!(keyset.prefix.iter().chain(&keyset.list).any(|&part| Some(part) == pods), "{third:?}");
         }
-        // The keyset is known now.
-        let names = planner.learned.as_ref().unwrap().keysets.len();
-        assert_eq!((names, planner.plan(&content, &[11, 7, 8, 9, 10]).0), (2, second));
+        // The keyset is known now. The fourth block is planned afresh, and those after it adopt again.
+        assert_eq!(planner.learned.as_ref().unwrap().keysets.len(), 2);
+        planner.plan(&content, &[11, 7, 8, 9, 10]);
+        assert_ne!(learned(&planner), before);
+        let before = learned(&planner);
+        for _ in 5..8 {
+            planner.plan(&content, &[11, 7, 8, 9, 10]);
+            assert_eq!(learned(&planner), before);
+        }
+        planner.plan(&fleet(590, 20, 1), &[11, 7, 8, 9, 10]);
+        assert_eq!(learned(&planner).0, 590 * 21, "the eighth block");
+    }
+
+    /// Returns a planner that has seen two blocks, so that a third one may adopt their plan.
+    fn after_two(content: &Content) -> Planner {
+        let mut planner = Planner::new(1 << 20);
+        for _ in 0..2 {
+            planner.plan(content, &[0, 1, 2, 3]);
+        }
+        planner
     }
 
     #[test]
     fn content_that_the_plan_does_not_fit_is_planned_afresh() {
-        let names = [0, 1, 2, 3];
-        for other in [fleet(6_000, 20, 0), fleet(3, 2, 0)] {
-            let mut planner = Planner::new(1 << 20);
-            planner.plan(&fleet(600, 20, 0), &names);
-            assert_eq!(planner.plan(&other, &names), crate::plan(&other));
+        let usual = fleet(600, 20, 0);
+        // Pods that have nothing in common, with as many series: the adopted plan takes more bytes.
+        let mut mixed = usual.clone();
+        let rows: std::collections::BTreeSet<Vec<u32>> = (0..12_000_u32)
+            .map(|number| vec![number % 20, number / 20, number * 7_919 % 600, number * 104_729 % 599])
+            .collect();
+        mixed.keysets[0].rows = rows.into_iter().flatten().collect();
+        // Twice as many series, and few.
+        for other in [mixed, fleet(1_200, 20, 0)] {
+            let mut planner = after_two(&usual);
+            let before = learned(&planner);
+            assert_eq!(planner.plan(&other, &[0, 1, 2, 3]), crate::plan(&other));
+            assert_ne!(learned(&planner), before);
         }
         // Other pods describe themselves by other keys.
-        let mut planner = Planner::new(1 << 20);
-        planner.plan(&fleet(600, 20, 0), &names);
-        let other = fleet(600, 20, 0);
-        assert_eq!(planner.plan(&other, &[4, 5, 6, 7]), crate::plan(&other));
+        let mut planner = after_two(&usual);
+        assert_eq!(planner.plan(&usual, &[4, 5, 6, 7]), crate::plan(&usual));
         assert!(planner.learned.as_ref().unwrap().keysets.contains_key(&[4, 5, 6, 7][..]));
+    }
+
+    #[test]
+    fn fewer_series_of_the_source_adopt_the_plan_and_more_bytes_each() {
+        let mut planner = after_two(&fleet(600, 20, 0));
+        let before = learned(&planner);
+        let (plan, _) = planner.plan(&fleet(500, 20, 0), &[0, 1, 2, 3]);
+        assert_eq!((learned(&planner), tables(&plan)), (before, vec![vec![1, 2, 3]]));
+    }
+
+    #[test]
+    fn plain_rows_are_not_adopted() {
+        // One metric of each pod has nothing in common with another; then all pods have many metrics.
+        let one = fleet(6_000, 1, 0);
+        assert!(crate::plan(&one).0.tables.is_empty());
+        let mut planner = after_two(&one);
+        let many = fleet(300, 20, 0);
+        assert_eq!(planner.plan(&many, &[0, 1, 2, 3]), crate::plan(&many));
     }
 
     #[test]
     fn a_planner_without_memory_learns_each_plan() {
         let mut planner = Planner::new(0);
-        for content in [fleet(600, 20, 0), fleet(600, 8, 0)] {
-            assert_eq!(planner.plan(&content, &[0, 1, 2, 3]), crate::plan(&content));
+        for _ in 0..3 {
+            assert_eq!(planner.plan(&fleet(600, 20, 0), &[0, 1, 2, 3]), crate::plan(&fleet(600, 20, 0)));
         }
         assert!(planner.learned.unwrap().keysets.is_empty());
     }

@@ -6,7 +6,7 @@
 //! | `rows` | rows of one keyset, remapped to ranks and sorted |
 //! | `selection` | the set of series to seal |
 //! | `write` | the walk over a store in the order of a block |
-//! | `plans` | [`Plans`](crate::Plans): the plan that the next block adopts |
+//! | `plans` | [`Plans`]: the plan that the next block adopts |
 //! | `memory` | [`KeysetStore::peak_memory`](crate::KeysetStore::peak_memory): the memory of sealing |
 //! | `block` | [`KeysetStore::seal`](crate::KeysetStore::seal): the walk into a block builder |
 

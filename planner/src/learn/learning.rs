@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::affinity::Affinity;
 use super::choose::{Learned, choose, entity_splits};
@@ -17,8 +19,11 @@ use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
 /// Maximum number of keysets of a wave. The first waves, of the largest keysets, are smaller.
 const MAX_WAVE: usize = 64;
 
-/// Maximum number of threads. Each has a sample with its groups in memory.
+/// Maximum number of threads. Each has a sample with its groups in memory, some 6 MB at most.
 const MAX_THREADS: usize = 8;
+
+/// Number of codes of all rows for each thread besides the first, so that samples are a small part of the memory.
+const CODES_PER_THREAD: usize = 1 << 22;
 
 /// Plans all keysets. The caller checks on all rows if the plan pays.
 pub(crate) fn learn(content: &Content) -> Plan {
@@ -85,6 +90,7 @@ struct Learning<'c> {
     known: Known,
     affinity: Affinity<'c>,
     splits: Vec<Option<Split>>,
+    threads: Option<ThreadPool>,
 }
 
 /// Split of a keyset of a wave.
@@ -97,7 +103,8 @@ struct Chosen {
 impl<'c> Learning<'c> {
     fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling) -> Self {
         let (known, affinity) = (Known::default(), Affinity::new(&content.origins));
-        Self { content, entities, sampling, known, affinity, splits: vec![None; content.keysets.len()] }
+        let (splits, threads) = (vec![None; content.keysets.len()], threads(content));
+        Self { content, entities, sampling, known, affinity, splits, threads }
     }
 
     fn sample(&self, number: usize) -> Sample<'c> {
@@ -122,7 +129,14 @@ impl<'c> Learning<'c> {
 
     /// Returns the contents of the tables and lists of each of these keysets, if it has any.
     fn contents(&self, wave: &[usize]) -> Vec<Option<Contents>> {
-        in_parallel(wave, |number| Some(self.splits[number].as_ref()?.contents(&mut self.sample(number))))
+        self.in_parallel(wave, |number| Some(self.splits[number].as_ref()?.contents(&mut self.sample(number))))
+    }
+
+    /// Maps the numbers of a wave on all threads.
+    fn in_parallel<T: Send>(&self, wave: &[usize], map: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let in_order = |part: &[usize]| part.iter().map(|&number| map(number)).collect::<Vec<T>>();
+        let Some(threads) = &self.threads else { return in_order(wave) };
+        threads.install(|| wave.par_chunks(wave.len().div_ceil(MAX_THREADS).max(1)).flat_map_iter(in_order).collect())
     }
 
     /// Splits keysets in this order, in waves, each on all threads: keysets of one wave do not know of each other.
@@ -138,7 +152,7 @@ impl<'c> Learning<'c> {
     fn split(&mut self, wave: &[usize]) {
         let before = self.contents(wave);
         before.iter().flatten().for_each(|contents| contents.register(&mut self.known, false));
-        let chosen = in_parallel(wave, |number| self.choose(number));
+        let chosen = self.in_parallel(wave, |number| self.choose(number));
         for ((&number, before), Chosen { split, changed }) in wave.iter().zip(before).zip(chosen) {
             if let Some(contents) = changed.or(before.filter(|_| split == self.splits[number])) {
                 contents.register(&mut self.known, true);
@@ -163,10 +177,14 @@ impl<'c> Learning<'c> {
     }
 }
 
-/// Maps the numbers of a wave on several threads.
-fn in_parallel<T: Send>(wave: &[usize], map: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let parts = wave.par_chunks(wave.len().div_ceil(MAX_THREADS).max(1));
-    parts.flat_map_iter(|part| part.iter().map(|&number| map(number))).collect()
+/// Returns the threads for content, or `None` if it has few rows or none can be started. They are not those that the
+/// program shares: all of these may wait for a plan.
+fn threads(content: &Content) -> Option<ThreadPool> {
+    let codes: usize = content.keysets.iter().map(|keyset| keyset.rows.len()).sum();
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let count = cores.min(MAX_THREADS).min(1 + codes / CODES_PER_THREAD);
+    let name = |_| "plan".to_owned();
+    (count > 1).then(|| ThreadPoolBuilder::new().num_threads(count).thread_name(name).build().ok()).flatten()
 }
 
 /// Returns the keys of some columns of a keyset.
