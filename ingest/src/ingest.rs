@@ -205,6 +205,7 @@ impl<B: BlockSink> Ingest<B> {
     fn read_records(&mut self, source: Source, is_found: bool) -> Result<(), IngestError> {
         let (input, before) = (source.name().to_owned(), self.report().skipped);
         let result = self.read_parts(source, is_found);
+        let result = self.or_sealing(result);
         let skipped = self.report().skipped;
         let texts = skipped.invalid_texts - before.invalid_texts;
         if texts > 0 {
@@ -404,7 +405,16 @@ impl<B: BlockSink> Ingest<B> {
         self.assembler.report()
     }
 
+    /// Returns the result of reading, or the error of a block that was cut before: it came first.
+    fn or_sealing(&mut self, result: Result<(), IngestError>) -> Result<(), IngestError> {
+        if result.is_err() {
+            self.assembler.wait_for_sealing()?;
+        }
+        result
+    }
+
     fn report_progress(&mut self, input: &str, position: &Position) -> Result<(), IngestError> {
+        self.assembler.check_sealing()?;
         let Some(callback) = &mut self.on_progress else {
             return Ok(());
         };

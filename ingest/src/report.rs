@@ -56,7 +56,7 @@ pub struct Report {
     pub metrics: u64,
     /// Distinct series. If blocks were cut because of their size, a series counts once per cut.
     pub series: u64,
-    /// Blocks that were sealed.
+    /// Blocks that were sealed, or are being sealed.
     pub blocks: u64,
     /// Half-open time range of the points, in nanoseconds since 1970.
     pub time: Option<(i64, i64)>,

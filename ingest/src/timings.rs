@@ -8,7 +8,8 @@ use hdrhistogram::Histogram;
 const MAX_NANOSECONDS: u64 = 60_000_000_000;
 
 /// Times of decoding and storing records and points, in nanoseconds with three digits. Reading and decompressing, which
-/// happens on another thread, is not included. Sealing is included if a block was cut within a record.
+/// happens on another thread, is not included. Waiting for the sealing of a block is included, if
+/// one was cut within a record.
 #[derive(Debug, Clone)]
 pub struct Timings {
     records: Histogram<u64>,

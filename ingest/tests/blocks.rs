@@ -318,6 +318,16 @@ fn metric(name: &str, unit: &str, hour: u64) -> String {
 }
 
 #[test]
+fn metadata_without_series_is_in_the_empty_block() {
+    let text = b"# HELP up Whether it is up\n# TYPE up gauge\n".to_vec();
+    let (report, blocks) = ingested(text, AssembleOptions::default()).unwrap();
+    assert_eq!((report.series, report.blocks, blocks.len()), (0, 1, 1));
+    assert_eq!(BlockView::open(&blocks[0]).unwrap().verify().unwrap().series_count, 0);
+    let metadata = metadata_of(&blocks[0]).concat();
+    assert!(metadata.starts_with("up gauge ") && metadata.ends_with("\"Whether it is up\""), "{metadata}");
+}
+
+#[test]
 fn metadata_is_in_the_blocks_of_the_windows_of_its_metrics() {
     let lines = [metric("a", "s", 1), metric("b", "", 1), metric("a", "ms", 2), metric("a", "s", 2)].concat();
     let assemble = AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() };

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
+use chronoxide_ingest::{AssembleOptions, BlockSink, Ingest, IngestOptions, Report, SealedBlock};
 use chronoxide_labels::Layout;
 use chronoxide_testkit::sweep;
 use chronoxide_workload::{Options, Workload};
@@ -197,6 +197,39 @@ fn blocks_are_cut_by_memory_where_one_thread_cuts_them() {
         let found = same(capture.name, &capture.content(), &options);
         assert_eq!(found.error, None, "{}", capture.name);
         assert!(found.blocks.len() > 1, "{}: {} blocks", capture.name, found.blocks.len());
+    }
+}
+
+/// Sink that refuses a block after some.
+struct Refusing(usize);
+
+impl BlockSink for Refusing {
+    fn take(&mut self, _: SealedBlock) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        self.0 = self.0.checked_sub(1).ok_or("the disk is full")?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_block_that_is_refused_ends_the_run_before_what_comes_later() {
+    let [_, _, capture, ..] = captures();
+    // The record after the fourth block is malformed.
+    let content = capture.damaged(4_100).content();
+    for taken in [0, 2] {
+        for threads in THREADS {
+            let mut options = IngestOptions { threads: NonZeroUsize::new(threads), ..options(capture.format) };
+            options.assemble.max_series = 1_000;
+            let mut ingest = Ingest::new(options.clone(), Refusing(taken));
+            let read = |content: &[u8]| Source::new("capture".to_owned(), Cursor::new(content.to_vec())).unwrap();
+            let error = ingest.read(read(&content)).unwrap_err();
+            assert_eq!(chain(&error), "the disk is full", "{threads} threads, {taken} blocks");
+            // The last block is sealed at the end.
+            options.assemble.max_series = 3_000;
+            let mut ingest = Ingest::new(options, Refusing(2));
+            ingest.read(read(&capture.content())).unwrap();
+            let error = ingest.finish().map(drop).unwrap_err();
+            assert_eq!(chain(&error), "the disk is full", "{threads} threads, the last block");
+        }
     }
 }
 

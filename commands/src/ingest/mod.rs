@@ -49,7 +49,7 @@ use chronoxide_locations::LocationError;
 use chronoxide_text::human;
 use inputs::{Input, Inputs};
 use memory::Memory;
-use output::{Output, WrittenBlocks};
+use output::{Interrupted, Output, WrittenBlocks};
 use path_labels::PathLabels;
 use pieces::{LEAST_LIMIT, PieceError};
 use progress::Bar;
@@ -118,13 +118,14 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         Err(IngestError::Interrupted) if is_folder_or_location(&arguments.output) => ingest.finish(),
         read => read.and_then(|()| ingest.finish()),
     };
+    let is_refused = matches!(&done, Err(error) if is_refused(error));
     let done = done.map_err(|error| found.with_archive_names_in(failure(error))).and_then(|(report, mut output)| {
         output.finish(&merge_options)?;
         Ok((report, output))
     });
     let (report, output) = match done {
         Ok(done) => done,
-        Err(_) if interruption.is_set() => {
+        Err(_) if interruption.is_set() && !is_refused => {
             tell_interrupted(written.lock().map_or(0, |written| written.len()), &arguments);
             if arguments.json {
                 let written = written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default();
@@ -342,6 +343,15 @@ fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
     }
 }
 
+/// Returns true for an error of a block, which an interruption must not hide: its series are lost.
+fn is_refused(error: &IngestError) -> bool {
+    match error {
+        IngestError::Assemble(AssembleError::Output(error)) => error.downcast_ref::<Interrupted>().is_none(),
+        IngestError::Assemble(AssembleError::Seal(_) | AssembleError::SealingStopped) => true,
+        _ => false,
+    }
+}
+
 /// Adds the exit code to an error.
 fn failure(error: IngestError) -> Failure {
     use chronoxide_format::write::BuildError::{EmptyExternalLabel, MetaLen, MetaOrder};
@@ -374,6 +384,7 @@ fn failure(error: IngestError) -> Failure {
             AssembleError::Output(error) if matches!(error.downcast_ref(), Some(PieceError::Memory { .. })) => {
                 Exit::Usage
             }
+            AssembleError::SealingStopped => Exit::Io,
             AssembleError::Output(error) => error.downcast_ref().map_or(Exit::Io, LocationError::exit),
             // The builder checks external labels and annotations. Its other errors are counts.
             AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. } | EmptyExternalLabel { .. })) => {

@@ -16,6 +16,11 @@ use crate::ingest::pieces::Pieces;
 use crate::ingest::report::Statistics;
 use crate::{Exit, Failure, Interruption, OrExit, Upload, existing, is_folder};
 
+/// Error of a run that the user interrupted.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub(crate) struct Interrupted;
+
 /// Published block.
 #[derive(Debug, Serialize)]
 pub(crate) struct Written {
@@ -179,7 +184,7 @@ impl BlockSink for Output {
             }
             Place::File(file) => {
                 if self.interruption.is_set() {
-                    return Err("interrupted".into());
+                    return Err(Interrupted.into());
                 }
                 let pieces = &mut file.pieces;
                 match file.only.take() {

@@ -191,12 +191,13 @@ impl<B: BlockSink> Assembler<B> {
 
     /// Ends a record of `len` bytes. Its attributes are not needed any more.
     pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), AssembleError> {
+        self.sealer.check()?;
         self.end_resource()?;
         self.report.records += 1;
         self.unchecked_len += len;
         if self.unchecked_len >= BYTES_PER_MEMORY_CHECK {
             self.unchecked_len = 0;
-            if self.is_memory_exhausted() {
+            if self.wait_or_cut() {
                 for attributes in [&mut self.resource, &mut self.scope] {
                     attributes.clear();
                 }
@@ -215,11 +216,21 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn check_memory_of_work(&mut self) -> Result<(), AssembleError> {
         if self.work >= ATTRIBUTES_PER_MEMORY_CHECK {
             self.work = 0;
-            if self.has_max_symbols() || self.is_memory_exhausted() {
+            if self.has_max_symbols() || self.wait_or_cut() {
                 self.cut_and_restart()?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the error of sealing on another thread, if there is one so far.
+    pub(crate) fn check_sealing(&mut self) -> Result<(), AssembleError> {
+        self.sealer.check()
+    }
+
+    /// Waits for sealing on another thread, and returns its error, if there is one.
+    pub(crate) fn wait_for_sealing(&mut self) -> Result<(), AssembleError> {
+        self.sealer.wait()
     }
 
     /// Begins an input with a name.
@@ -302,7 +313,7 @@ impl<B: BlockSink> Assembler<B> {
         let count = self.store.len();
         count > self.options.max_series as usize
             || self.has_max_symbols()
-            || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_exhausted()
+            || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.wait_or_cut()
     }
 
     /// Takes what the blocks of the series so far need besides the store.
@@ -532,7 +543,7 @@ impl<B: BlockSink> Assembler<B> {
                     self.windows.add_values(series, times, &self.series_values, &mut self.columns)?;
                 }
                 let after = self.windows.estimated_bytes() + self.columns.sealing_bytes();
-                if after > before && self.is_memory_exhausted() {
+                if after > before && self.wait_or_cut() {
                     self.cut_and_restart()?;
                 }
             }

@@ -19,7 +19,8 @@ pub struct SealedBlock {
     pub store_memory: usize,
 }
 
-/// Sink of sealed blocks. Blocks are sealed, and given to it, on a thread of their own.
+/// Sink of sealed blocks. All but the last are sealed, and given to it, on another thread, unless the options say
+/// otherwise.
 pub trait BlockSink: Send + 'static {
     /// Takes a block.
     ///

@@ -1,7 +1,6 @@
 //! Errors of assembling series into blocks.
 
 use std::error::Error;
-use std::io;
 
 use chronoxide_format::column::ColumnMerge;
 use chronoxide_format::layout::MAX_SERIES_COLUMNS;
@@ -21,9 +20,9 @@ pub enum AssembleError {
     /// The sink of blocks refused a block.
     #[error(transparent)]
     Output(Box<dyn Error + Send + Sync>),
-    /// The thread that seals blocks cannot be started.
-    #[error("cannot start the thread that seals blocks: {0}")]
-    Thread(#[source] io::Error),
+    /// The thread that seals blocks ended without a result.
+    #[error("the thread that seals blocks stopped")]
+    SealingStopped,
     /// Points lie in more windows than the options allow.
     #[error(
         "points lie in more than {limit} windows, from {} to {}: use a longer window (--window), or allow more windows \

@@ -25,16 +25,22 @@ pub(super) fn plans_bytes(options: &AssembleOptions) -> usize {
 }
 
 impl<B: BlockSink> Assembler<B> {
-    /// Returns true if sealing the series now may use all memory that the options allow for a store. If it and what is
-    /// being sealed take all of the limit, waits for the sealing.
+    /// Waits until the series so far and those that are being sealed fit into the limit, and returns true if sealing
+    /// the series so far may use all memory that the options allow for a store.
+    pub(super) fn wait_or_cut(&mut self) -> bool {
+        let sealing = self.sealer.memory();
+        if sealing > 0 && self.options.max_memory.is_some_and(|limit| sealing + self.memory_in_use() > limit) {
+            self.sealer.join();
+        }
+        self.is_memory_exhausted()
+    }
+
+    /// Returns true if sealing the series now may use all memory that the options allow for a store.
     ///
     /// The decision depends only on counts, not on the allocator or on other threads: equal inputs are cut at equal
     /// places.
-    pub(super) fn is_memory_exhausted(&mut self) -> bool {
+    fn is_memory_exhausted(&self) -> bool {
         let Some(limit) = self.options.max_memory else { return false };
-        if self.sealer.memory() > 0 && self.sealer.memory() + self.memory_in_use() > limit {
-            self.sealer.wait();
-        }
         let share = if self.options.one_block { limit } else { limit / STORE_SHARE.1 * STORE_SHARE.0 };
         self.memory_needed() > share
     }

@@ -1,7 +1,7 @@
 //! Sealing while the next series are assembled: [`Sealer`].
 
-use std::io;
 use std::panic::resume_unwind;
+use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 
 use chronoxide_labels::Plans;
@@ -13,25 +13,42 @@ use super::error::AssembleError;
 /// Seals one cut at a time, on another thread if there is one.
 #[derive(Debug)]
 pub(super) struct Sealer<B> {
-    /// Sink of blocks, and what is known of their source, unless a thread has them.
-    output: Option<(B, Plans)>,
+    /// The output, unless a thread has it.
+    output: Option<Output<B>>,
     running: Option<Running<B>>,
     /// First error of the threads.
     error: Option<AssembleError>,
 }
 
+/// Sink of blocks, and what is known of their source.
+#[derive(Debug)]
+struct Output<B> {
+    blocks: B,
+    plans: Plans,
+}
+
+/// Output after a cut was sealed, and the result of that.
+type Done<B> = (Output<B>, Result<(), AssembleError>);
+
 /// Thread that seals a cut, and returns the output.
 #[derive(Debug)]
 struct Running<B> {
-    thread: JoinHandle<((B, Plans), Result<(), AssembleError>)>,
+    thread: JoinHandle<Option<Done<B>>>,
     /// Memory of the cut and its sealing in bytes.
     memory: usize,
+}
+
+impl<B: BlockSink> Output<B> {
+    fn seal(mut self, cut: Cut) -> Done<B> {
+        let result = cut.seal(&mut self.blocks, &mut self.plans);
+        (self, result)
+    }
 }
 
 impl<B: BlockSink> Sealer<B> {
     /// Creates a sealer whose plans take at most this much memory.
     pub(super) fn new(blocks: B, plans_bytes: usize) -> Self {
-        Self { output: Some((blocks, Plans::new(plans_bytes))), running: None, error: None }
+        Self { output: Some(Output { blocks, plans: Plans::new(plans_bytes) }), running: None, error: None }
     }
 
     /// Seals a cut on this thread, after the one before it.
@@ -39,22 +56,24 @@ impl<B: BlockSink> Sealer<B> {
     /// # Errors
     /// A block of this cut, or of the one before it, cannot be sealed or is refused.
     pub(super) fn seal(&mut self, cut: Cut) -> Result<(), AssembleError> {
-        self.end()?;
-        self.output.as_mut().map_or(Ok(()), |(blocks, plans)| cut.seal(blocks, plans))
+        self.wait()?;
+        let (output, result) = self.output.take().ok_or(AssembleError::SealingStopped)?.seal(cut);
+        self.output = Some(output);
+        result
     }
 
-    /// Begins to seal a cut on another thread, after the one before it. It and its sealing take `memory` bytes.
+    /// Begins to seal a cut on another thread, after the one before it. It and its sealing take `memory` bytes. If no
+    /// thread can be started, the cut is sealed on this one.
     ///
     /// # Errors
-    /// A block of the cut before it cannot be sealed or is refused, or the thread cannot be started.
+    /// A block of the cut before it cannot be sealed or is refused, or one of this cut on this thread.
     pub(super) fn begin(&mut self, cut: Cut, memory: usize) -> Result<(), AssembleError> {
-        self.end()?;
-        let Some((mut blocks, mut plans)) = self.output.take() else { return Ok(()) };
-        let seal = move || {
-            let result = cut.seal(&mut blocks, &mut plans);
-            ((blocks, plans), result)
-        };
-        let thread = thread::Builder::new().name("seal".to_owned()).spawn(seal).map_err(AssembleError::Thread)?;
+        self.wait()?;
+        let (give, take) = channel::<(Output<B>, Cut)>();
+        let seal = move || take.recv().ok().map(|(output, cut)| output.seal(cut));
+        let Ok(thread) = thread::Builder::new().name("seal".to_owned()).spawn(seal) else { return self.seal(cut) };
+        let output = self.output.take().ok_or(AssembleError::SealingStopped)?;
+        give.send((output, cut)).map_err(|_| AssembleError::SealingStopped)?;
         self.running = Some(Running { thread, memory });
         Ok(())
     }
@@ -65,14 +84,35 @@ impl<B: BlockSink> Sealer<B> {
         running.map_or(0, |running| running.memory)
     }
 
+    /// Returns the error of a thread that has ended.
+    ///
+    /// # Errors
+    /// A block cannot be sealed or is refused.
+    pub(super) fn check(&mut self) -> Result<(), AssembleError> {
+        if self.running.as_ref().is_some_and(|running| running.thread.is_finished()) {
+            self.join();
+        }
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits for the thread.
+    ///
+    /// # Errors
+    /// A block cannot be sealed or is refused.
+    pub(super) fn wait(&mut self) -> Result<(), AssembleError> {
+        self.join();
+        self.error.take().map_or(Ok(()), Err)
+    }
+
     /// Waits for the thread. An error is returned by the next call that can fail.
-    pub(super) fn wait(&mut self) {
+    pub(super) fn join(&mut self) {
         let Some(running) = self.running.take() else { return };
         match running.thread.join() {
-            Ok((output, result)) => {
+            Ok(Some((output, result))) => {
                 self.output = Some(output);
                 self.error = self.error.take().or(result.err());
             }
+            Ok(None) => self.error = Some(AssembleError::SealingStopped),
             Err(panic) => resume_unwind(panic),
         }
     }
@@ -82,15 +122,8 @@ impl<B: BlockSink> Sealer<B> {
     /// # Errors
     /// A block cannot be sealed or is refused.
     pub(super) fn finish(mut self) -> Result<B, AssembleError> {
-        self.end()?;
-        let output = self.output.take();
-        let blocks = output.map(|(blocks, _)| blocks);
-        blocks.ok_or_else(|| AssembleError::Thread(io::Error::other("one before it was not started")))
-    }
-
-    fn end(&mut self) -> Result<(), AssembleError> {
-        self.wait();
-        self.error.take().map_or(Ok(()), Err)
+        self.wait()?;
+        self.output.take().map(|output| output.blocks).ok_or(AssembleError::SealingStopped)
     }
 }
 
@@ -163,7 +196,7 @@ mod tests {
         sealer.begin(cut(3), 700).unwrap();
         assert_eq!(sealer.memory(), 700, "its sink has no answer yet");
         answer.send(true).unwrap();
-        sealer.wait();
+        sealer.wait().unwrap();
         assert_eq!(sealer.memory(), 0);
         for _ in 0..3 {
             answer.send(true).unwrap();
@@ -192,10 +225,19 @@ mod tests {
             let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
             sealer.begin(cut(3), 700).unwrap();
             answer.send(false).unwrap();
-            sealer.wait();
-            sealer.wait();
+            sealer.join();
+            sealer.join();
             assert_eq!(refused(ends(sealer).map(drop)), "3 series are refused");
         }
+        // Without another call, as soon as the thread has ended.
+        let (answer, answers) = sync_channel(8);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
+        sealer.begin(cut(3), 700).unwrap();
+        sealer.check().unwrap();
+        answer.send(false).unwrap();
+        let ended = std::iter::repeat_with(|| sealer.check()).find(Result::is_err);
+        assert_eq!(refused(ended.unwrap()), "3 series are refused");
+        sealer.check().unwrap();
         // On the thread of the caller.
         let (answer, answers) = sync_channel(8);
         let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);

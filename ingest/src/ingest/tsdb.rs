@@ -38,6 +38,11 @@ impl<B: BlockSink> Ingest<B> {
     ///
     /// The block cannot be read or is damaged. Other errors are those of [`read`](Self::read).
     pub fn read_tsdb_files<R: Read + Seek>(&mut self, name: &str, files: TsdbFiles<R>) -> Result<(), IngestError> {
+        let result = self.read_index(name, files);
+        self.or_sealing(result)
+    }
+
+    fn read_index<R: Read + Seek>(&mut self, name: &str, files: TsdbFiles<R>) -> Result<(), IngestError> {
         if files.has_deletion_mark && !self.options.ignore_deletions {
             let report = self.assembler.report_mut();
             report.tsdb.deleted_blocks += 1;

@@ -39,6 +39,11 @@ impl<B: BlockSink> Ingest<B> {
     /// A file cannot be read or is damaged, a segment is missing, or the labels of the head exceed the memory limit.
     /// Series before the error are kept. Other errors are those of [`read`](Self::read).
     pub fn read_wal(&mut self, folder: &Path) -> Result<(), IngestError> {
+        let result = self.read_wal_files(folder);
+        self.or_sealing(result)
+    }
+
+    fn read_wal_files(&mut self, folder: &Path) -> Result<(), IngestError> {
         let name = folder.display().to_string();
         let broken = |source| IngestError::Wal { input: name.clone(), source };
         let files = HeadFiles::find(folder).map_err(broken)?;
