@@ -23,9 +23,9 @@ const FIXED_SHARE: f64 = 0.2;
 const MAX_UNKNOWN: f64 = 0.1;
 
 /// Blocks after which a plan is learnt afresh at the latest.
-const MAX_ADOPTED: u64 = 8;
+const MAX_ADOPTED: u64 = 16;
 
-/// Number of rows from which plain rows of a keyset are not adopted: others may have more in common.
+/// Number of rows from which plain rows of a keyset count as a keyset without a plan: others may have more in common.
 const MIN_PLANNED: usize = 256;
 
 /// Upper bound of the memory of the plan of a keyset in bytes, besides its parts and keys; of each part; and of each
@@ -38,7 +38,7 @@ const PER_KEY: usize = 8;
 /// of a source are alike: the next block adopts the plan of the one before it.
 ///
 /// A plan is adopted for content of at most 1.5 times the series, if that takes at most 1% more bytes than expected.
-/// Keysets without a plan get one that fits the others. Otherwise, and for blocks 2, 4, 8 and each eighth after them, a
+/// Keysets without a plan get one that fits the others. Otherwise, and for blocks 2, 4, 8 and each 16th, a
 /// plan is learnt afresh, and taken if it is better: a source may change so that another plan saves more, which the
 /// bytes of the adopted one do not show. Until then its blocks may be larger than need be, but never larger than plain
 /// rows.
@@ -146,9 +146,10 @@ impl Learned {
         let mut splits = Vec::with_capacity(content.keysets.len());
         for (number, keyset) in content.keysets.iter().enumerate() {
             let parts = self.keysets.get(&names_of(&keyset.keys, names));
-            let parts = parts.filter(|parts| keyset.len() < MIN_PLANNED || !parts.are_plain());
             if parts.is_none() {
                 rest.push(number);
+            }
+            if parts.is_none_or(|parts| parts.are_plain() && keyset.len() >= MIN_PLANNED) {
                 unknown += keyset.len() as u64;
             }
             splits.push(parts.and_then(|parts| parts.split(keyset, names)));
@@ -290,6 +291,15 @@ mod tests {
         }
         planner.plan(&fleet(590, 20, 1), &[11, 7, 8, 9, 10]);
         assert_eq!(learned(&planner).0, 590 * 21, "the eighth block");
+        for _ in 9..32 {
+            planner.plan(&fleet(590, 20, 1), &[11, 7, 8, 9, 10]);
+        }
+        for _ in 32..48 {
+            planner.plan(&fleet(580, 20, 1), &[11, 7, 8, 9, 10]);
+            assert_eq!(learned(&planner).0, 580 * 21, "the 32nd block and those after it");
+        }
+        planner.plan(&fleet(570, 20, 1), &[11, 7, 8, 9, 10]);
+        assert_eq!(learned(&planner).0, 570 * 21, "the 48th block");
     }
 
     /// Returns a planner that has seen two blocks, so that a third one may adopt their plan.
