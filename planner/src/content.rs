@@ -13,6 +13,13 @@ pub struct Content {
     pub keysets: Vec<KeysetRows>,
 }
 
+impl Content {
+    /// Returns the number of series.
+    pub(crate) fn series_count(&self) -> u64 {
+        self.keysets.iter().map(|keyset| keyset.len() as u64).sum()
+    }
+}
+
 /// Series of one keyset: at least one series, with at least one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeysetRows {
@@ -33,6 +40,11 @@ impl KeysetRows {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Returns the keys of some columns.
+    pub(crate) fn keys_of(&self, columns: &[usize]) -> Vec<u32> {
+        columns.iter().map(|&column| self.keys[column]).collect()
     }
 
     /// Returns the rows in order.

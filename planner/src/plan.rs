@@ -57,6 +57,19 @@ impl Plan {
         Self { tables: Vec::new(), keysets: content.keysets.iter().map(KeysetPlan::plain).collect() }
     }
 
+    /// Returns the keys of a part's labels, in increasing order.
+    #[must_use]
+    pub fn keys_of(&self, part: Part) -> Vec<u32> {
+        match part {
+            Part::Key(key) => vec![key],
+            Part::Table(table) => {
+                let mut keys: Vec<u32> = self.tables[table].parts.iter().flat_map(|&part| self.keys_of(part)).collect();
+                keys.sort_unstable();
+                keys
+            }
+        }
+    }
+
     /// Removes tables without references: a block uses each of its tables.
     #[must_use]
     pub fn without_unused_tables(mut self) -> Self {

@@ -74,8 +74,8 @@ pub struct Planner {
 #[derive(Debug)]
 struct Learned {
     keysets: HashMap<Vec<u32>, KeysetParts>,
-    /// Upper bound of their memory in bytes.
-    used_bytes: usize,
+    /// Memory for others in bytes.
+    room: usize,
     series: u64,
     bytes: u64,
 }
@@ -105,7 +105,7 @@ impl Planner {
         let adopted = self.learned.as_ref().and_then(|learned| learned.adopt(content, names));
         let planned = match (&mut self.learned, adopted) {
             (Some(learned), Some((adopted, rest))) if !is_due && learned.fits(&adopted, content) => {
-                learned.add(content, names, &adopted.plan, rest, self.max_bytes);
+                learned.add(content, names, &adopted.plan, rest);
                 adopted
             }
             (learned, adopted) => {
@@ -120,8 +120,8 @@ impl Planner {
                     }
                     _ => afresh,
                 };
-                let new = learned.insert(Learned::new(content, planned.bytes));
-                new.add(content, names, &planned.plan, 0..content.keysets.len(), self.max_bytes);
+                let new = learned.insert(Learned::new(content, planned.bytes, self.max_bytes));
+                new.add(content, names, &planned.plan, 0..content.keysets.len());
                 planned
             }
         };
@@ -130,15 +130,15 @@ impl Planner {
 }
 
 impl Learned {
-    /// Creates a plan without keysets, for content that takes this many bytes.
-    fn new(content: &Content, bytes: u64) -> Self {
-        Self { keysets: HashMap::default(), used_bytes: 0, series: series(content), bytes }
+    /// Creates a plan without keysets, for content that takes this many bytes, with memory for keysets.
+    fn new(content: &Content, bytes: u64, room: usize) -> Self {
+        Self { keysets: HashMap::default(), room, series: content.series_count(), bytes }
     }
 
     /// Plans content by this plan. Returns the numbers of the keysets that it lacks, too. Returns `None` if it lacks
     /// many.
     fn adopt(&self, content: &Content, names: &[u32]) -> Option<(Planned, Vec<usize>)> {
-        let count = series(content);
+        let count = content.series_count();
         if count as f64 > self.series as f64 * MAX_GROWTH {
             return None;
         }
@@ -163,27 +163,22 @@ impl Learned {
 
     /// Returns true if content takes no more bytes than are expected.
     fn fits(&self, planned: &Planned, content: &Content) -> bool {
-        let share = series(content) as f64 / self.series.max(1) as f64;
+        let share = content.series_count() as f64 / self.series.max(1) as f64;
         let expected = self.bytes as f64 * (FIXED_SHARE + (1.0 - FIXED_SHARE) * share);
         planned.bytes as f64 <= expected * MAX_BYTES
     }
 
     /// Adds the plans of these keysets, as far as there is room for them.
-    fn add(
-        &mut self,
-        content: &Content,
-        names: &[u32],
-        plan: &Plan,
-        numbers: impl IntoIterator<Item = usize>,
-        max_bytes: usize,
-    ) {
+    fn add(&mut self, content: &Content, names: &[u32], plan: &Plan, numbers: impl IntoIterator<Item = usize>) {
         for number in numbers {
             let (keyset, choice) = (&content.keysets[number], &plan.keysets[number]);
-            self.used_bytes += PER_KEYSET + choice.width() * PER_PART + keyset.keys.len() * PER_KEY;
-            if self.used_bytes > max_bytes {
+            let bytes = PER_KEYSET + choice.width() * PER_PART + keyset.keys.len() * PER_KEY;
+            let room = self.room.checked_sub(bytes);
+            self.room = room.unwrap_or(0);
+            if room.is_none() {
                 return;
             }
-            let keys = |part: &Part| names_of(&keys_of(*part, plan), names);
+            let keys = |&part: &Part| names_of(&plan.keys_of(part), names);
             let parts = KeysetParts {
                 prefix: choice.prefix.iter().map(keys).collect(),
                 list: choice.list.as_ref().map(keys).unwrap_or_default(),
@@ -209,18 +204,6 @@ impl KeysetParts {
         };
         (!self.are_plain())
             .then(|| Split { prefix: self.prefix.iter().map(columns).collect(), list: columns(&self.list) })
-    }
-}
-
-fn series(content: &Content) -> u64 {
-    content.keysets.iter().map(|keyset| keyset.len() as u64).sum()
-}
-
-/// Returns the keys behind a part.
-fn keys_of(part: Part, plan: &Plan) -> Vec<u32> {
-    match part {
-        Part::Key(key) => vec![key],
-        Part::Table(table) => plan.tables[table].parts.iter().flat_map(|&part| keys_of(part, plan)).collect(),
     }
 }
 
@@ -256,7 +239,7 @@ mod tests {
 
     /// Returns the keys of the tables and the lists of a plan.
     fn tables(plan: &Plan) -> Vec<Vec<u32>> {
-        (0..plan.tables.len()).map(|table| keys_of(Part::Table(table), plan)).collect()
+        (0..plan.tables.len()).map(|table| plan.keys_of(Part::Table(table))).collect()
     }
 
     fn learned(planner: &Planner) -> (u64, u64) {

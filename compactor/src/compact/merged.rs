@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chronoxide_format::Forecast;
-use chronoxide_planner::{InternedRows, KeysetPlan};
+use chronoxide_planner::{InternedRows, KeysetPlan, Part};
 use rayon::prelude::*;
 
 use super::labels::{Labels, filter};
@@ -13,7 +13,7 @@ use crate::CompactError;
 use crate::error::InInput;
 use crate::merge::{
     Adopted, AllLabelRows, Filter, InputContext, MergeContext, MergedKeyset, MergedLists, MergedTables, MoreRows,
-    Translation, add_rows_below, keys_of,
+    Translation, add_rows_below,
 };
 use crate::progress::Phase;
 
@@ -115,7 +115,7 @@ impl<'a> Merged<'a> {
 fn more_rows(context: InputContext<'_>, adopted: &Adopted) -> Result<MoreRows, CompactError> {
     let plan = &adopted.plan;
     let mut more: MoreRows =
-        (0..plan.tables.len()).map(|table| InternedRows::new(keys_of(plan, table).len())).collect();
+        (0..plan.tables.len()).map(|table| InternedRows::new(plan.keys_of(Part::Table(table)).len())).collect();
     if plan.tables.is_empty() {
         return Ok(more);
     }

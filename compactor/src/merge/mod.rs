@@ -44,7 +44,7 @@ pub(crate) use inputs::keyset;
 pub(crate) use keysets::{MergeContext, OpenKeyset, Piece};
 pub(crate) use label_rows::{AllLabelRows, InputContext};
 pub(crate) use lists::{MergedLists, MergedPool, PoolReader};
-pub(crate) use parts::{ByPart, keys_of};
+pub(crate) use parts::ByPart;
 pub(crate) use plans::{Adopted, Choice, KeysetSource, MergedKeyset, MergedLabels, has_plan};
 pub(crate) use rows::{MergedRows, Run};
 pub(crate) use sample::{RowSample, SampledContent, choosing_keys};

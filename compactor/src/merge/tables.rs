@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::inputs::{self, behind, inner_tables};
 use super::label_rows::InputContext;
-use super::parts::{ByPart, keys_of, keys_of_part};
+use super::parts::ByPart;
 use super::tally::product;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
@@ -168,9 +168,9 @@ impl MergedTables {
                 }
             }
         }
-        let keys = keys_of(context.plan, number);
+        let keys = context.plan.keys_of(Part::Table(number));
         let place = |key: u32| keys.binary_search(&key).unwrap_or_default();
-        let places = |part: Part| keys_of_part(context.plan, part).into_iter().map(place).collect();
+        let places = |part: Part| context.plan.keys_of(part).into_iter().map(place).collect();
         let table_columns: Vec<(Part, Vec<usize>)> = parts.iter().map(|&part| (part, places(part))).collect();
         let added = self.rows_of_values(&table_columns, more);
         let all = sources.iter().map(|(_, rows)| rows).chain([&added]);

@@ -11,7 +11,6 @@ use super::filter::{Filter, Mask};
 use super::inputs::{self, Behind, behind};
 use super::label_rows::{InputContext, LabelRows, for_each_row};
 use super::lists::MergedPool;
-use super::parts::{keys_of, keys_of_part};
 use super::plans::KeysetSource;
 use super::rows::{MergedRows, Run};
 use super::tables::{MergedTables, MoreRows};
@@ -130,7 +129,7 @@ impl<'a> Translation<'a> {
                 let codes = |tables: &'a MergedTables| tables.codes(vocabulary, source.input, behind[column].table);
                 (column, tables.map_or(&[][..], codes))
             });
-            let leaves: Leaves = keys_of_part(plan, part).into_iter().map(leaf).collect();
+            let leaves: Leaves = plan.keys_of(part).into_iter().map(leaf).collect();
             let own_columns = leaves.iter().filter_map(|(_, leaf)| leaf.column());
             let mut columns: Vec<usize> = own_columns.collect::<BTreeSet<usize>>().into_iter().collect();
             if columns.is_empty() {
@@ -398,11 +397,14 @@ fn listed_run(sorted: &[&[u32]], width: usize, pool: &MergedPool<'_>, members: &
 /// Adds the rows that tables need because rows of other tables refer to them.
 pub(crate) fn add_rows_below(plan: &Plan, more: &mut MoreRows) {
     for table in (0..plan.tables.len()).rev() {
-        let keys = keys_of(plan, table);
+        let keys = plan.keys_of(Part::Table(table));
         for part in &plan.tables[table].parts {
             let Part::Table(below) = *part else { continue };
-            let places: Vec<usize> =
-                keys_of(plan, below).iter().map(|key| keys.binary_search(key).unwrap_or_default()).collect();
+            let places: Vec<usize> = plan
+                .keys_of(Part::Table(below))
+                .iter()
+                .map(|key| keys.binary_search(key).unwrap_or_default())
+                .collect();
             let (lower, upper) = more.split_at_mut(table);
             let upper: &InternedRows = &upper[0];
             for row in upper.rows() {

@@ -16,7 +16,7 @@ pub(super) struct Sealer<B> {
     /// The output, unless a thread has it.
     output: Option<Output<B>>,
     running: Option<Running<B>>,
-    /// First error of the threads.
+    /// Error of the last thread, which ends the run.
     error: Option<AssembleError>,
 }
 
@@ -89,10 +89,8 @@ impl<B: BlockSink> Sealer<B> {
     /// # Errors
     /// A block cannot be sealed or is refused.
     pub(super) fn check(&mut self) -> Result<(), AssembleError> {
-        if self.running.as_ref().is_some_and(|running| running.thread.is_finished()) {
-            self.join();
-        }
-        self.error.take().map_or(Ok(()), Err)
+        let is_running = self.running.as_ref().is_some_and(|running| !running.thread.is_finished());
+        if is_running { Ok(()) } else { self.wait() }
     }
 
     /// Waits for the thread.
@@ -110,7 +108,7 @@ impl<B: BlockSink> Sealer<B> {
         match running.thread.join() {
             Ok(Some((output, result))) => {
                 self.output = Some(output);
-                self.error = self.error.take().or(result.err());
+                self.error = result.err();
             }
             Ok(None) => self.error = Some(AssembleError::SealingStopped),
             Err(panic) => resume_unwind(panic),

@@ -52,7 +52,7 @@ fn table_bytes(shapes: &[Shape], dictionary_bytes: u64) -> u64 {
 
 /// Returns the bytes of the KEYSET records, given the start of the last anchors.
 fn keyset_record_bytes(content: &Content, anchors_offset: u64) -> u64 {
-    let series = content.keysets.iter().map(|keyset| keyset.len() as u64).sum();
+    let series = content.series_count();
     packed_bytes(content.keysets.len(), bits(series) + bits(anchors_offset))
 }
 

@@ -27,13 +27,7 @@ const CODES_PER_THREAD: usize = 1 << 22;
 
 /// Plans all keysets. The caller checks on all rows if the plan pays.
 pub(crate) fn learn(content: &Content) -> Plan {
-    let entities = find_entities(content);
-    let sampling = Sampling::new(content, &entities);
-    let splits = match sampling.subset(content) {
-        Some(subset) => split_keysets(&subset, &entities, &sampling.whole()),
-        None => split_keysets(content, &entities, &sampling),
-    };
-    to_plan(content, &splits)
+    to_plan(content, &on_samples(content, split_keysets))
 }
 
 /// Plans the keysets with these numbers, given the splits of all others; see [`learn`].
@@ -41,19 +35,23 @@ pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[
     if rest.is_empty() {
         return to_plan(content, &splits);
     }
-    let entities = find_entities(content);
-    let sampling = Sampling::new(content, &entities);
-    let split = |content: &Content, sampling: &Sampling| {
-        let mut learning = Learning::new(content, &entities, sampling);
+    let splits = on_samples(content, |content, entities, sampling| {
+        let mut learning = Learning::new(content, entities, sampling);
         learning.take_over(splits, rest);
         learning.pass(rest);
         learning.splits
-    };
-    let splits = match sampling.subset(content) {
-        Some(subset) => split(&subset, &sampling.whole()),
-        None => split(content, &sampling),
-    };
+    });
     to_plan(content, &splits)
+}
+
+/// Calls `split` with the content, or with the rows of it that are chosen, its entities, and the choice of samples.
+fn on_samples<T>(content: &Content, split: impl FnOnce(&Content, &[Vec<u32>], &Sampling) -> T) -> T {
+    let entities = find_entities(content);
+    let sampling = Sampling::new(content, &entities);
+    match sampling.subset(content) {
+        Some(subset) => split(&subset, &entities, &sampling.whole()),
+        None => split(content, &entities, &sampling),
+    }
 }
 
 /// Returns the plan with these splits, and plain rows for keysets without one.
@@ -118,7 +116,7 @@ impl<'c> Learning<'c> {
         self.splits = splits;
         let is_known = |number: &usize| {
             let mut tables = self.splits[*number].iter().flat_map(Split::tables);
-            tables.any(|columns| may_be_shared(&keys_of(&keysets[*number], columns)))
+            tables.any(|columns| may_be_shared(&keysets[*number].keys_of(columns)))
         };
         let known: Vec<usize> = (0..keysets.len()).filter(is_known).collect();
         for wave in known.chunks(MAX_WAVE) {
@@ -159,7 +157,7 @@ impl<'c> Learning<'c> {
             }
             if let (Some(split), false) = (&split, self.known.is_complete) {
                 let keyset = &self.content.keysets[number];
-                split.tables().for_each(|columns| self.affinity.note(&keys_of(keyset, columns), keyset.len()));
+                split.tables().for_each(|columns| self.affinity.note(&keyset.keys_of(columns), keyset.len()));
             }
             self.splits[number] = split;
         }
@@ -185,11 +183,6 @@ fn threads(content: &Content) -> Option<ThreadPool> {
     let count = cores.min(MAX_THREADS).min(1 + codes / CODES_PER_THREAD);
     let name = |_| "plan".to_owned();
     (count > 1).then(|| ThreadPoolBuilder::new().num_threads(count).thread_name(name).build().ok()).flatten()
-}
-
-/// Returns the keys of some columns of a keyset.
-fn keys_of(keyset: &KeysetRows, columns: &[usize]) -> Vec<u32> {
-    columns.iter().map(|&column| keyset.keys[column]).collect()
 }
 
 /// Records the tables that keysets would share if all were split by entities: a table with many users is worth more
@@ -229,7 +222,7 @@ impl Tables {
 
     /// Returns the part for these columns of a keyset: a key, or a table, which is added if it is new.
     fn part(&mut self, keyset: &KeysetRows, columns: &[usize]) -> Part {
-        let keys = keys_of(keyset, columns);
+        let keys = keyset.keys_of(columns);
         if let [key] = keys[..] {
             return Part::Key(key);
         }

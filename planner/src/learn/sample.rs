@@ -47,7 +47,7 @@ impl Sampling {
         for keyset in &content.keysets {
             keyset.keys.iter().for_each(|&key| series[key as usize] += keyset.len() as u64);
         }
-        let total: u64 = content.keysets.iter().map(|keyset| keyset.len() as u64).sum();
+        let total = content.series_count();
         let level = (0..u64::BITS).find(|level| total >> level <= MAX_ROWS).unwrap_or_default();
         let is_exact = level == 0 && content.keysets.iter().all(|keyset| keyset.rows.len() <= MAX_CODES);
         let values = |key: u32| u64::from(content.value_counts[key as usize]);
@@ -370,7 +370,7 @@ impl<'c> Sample<'c> {
 
     /// Returns the keys of these columns.
     pub(crate) fn keys_of(&self, columns: &[usize]) -> Vec<u32> {
-        columns.iter().map(|&column| self.keyset.keys[column]).collect()
+        self.keyset.keys_of(columns)
     }
 
     /// Returns the columns of these keys, which the keyset has.
