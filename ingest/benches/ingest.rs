@@ -5,11 +5,9 @@
 //! decodes into the generated types of the protocol. The difference between `known series` and `decoded only` is the
 //! cost of looking up attributes, combining labels and finding the series.
 
-use std::convert::Infallible;
 use std::hint::black_box;
 
-use chronoxide_format::metadata::MetricMetadata;
-use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
+use chronoxide_ingest::otlp::{Needs, Requests, decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_workload::{Options, Workload, encode};
@@ -19,23 +17,17 @@ use prost::Message;
 
 const SERIES: u32 = 100_000;
 
-/// Decodes and drops.
-struct Nothing;
+/// Decodes a request and drops it.
+fn decode_proto(record: &[u8]) {
+    let mut requests = Requests::default();
+    decode_otlp_proto(record, Needs::default(), &mut requests).expect("a whole record");
+    black_box(requests);
+}
 
-impl OtlpSink for Nothing {
-    type Error = Infallible;
-    fn attribute(&mut self, _: Level, key: &str, value: &str) -> Result<(), Infallible> {
-        black_box((key, value));
-        Ok(())
-    }
-    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
-        black_box(metadata);
-        Ok(())
-    }
-    fn point(&mut self, point: &Point<'_>) -> Result<(), Infallible> {
-        black_box(point);
-        Ok(())
-    }
+fn decode_json(record: &[u8]) {
+    let mut requests = Requests::default();
+    decode_otlp_json(record, Needs::default(), &mut requests).expect("a whole record");
+    black_box(requests);
 }
 
 /// Something to be measured, and its name.
@@ -78,12 +70,12 @@ fn ingest(criterion: &mut Criterion) {
     let way = Way {
         name: "otlp-proto",
         records: &records,
-        collect: |record, assembler| decode_otlp_proto(record, assembler).expect("a whole record"),
+        collect: |record, assembler| assembler.otlp_proto(record).expect("a whole record"),
         decode: vec![
             ("generated decoder", |record| {
                 black_box(ExportMetricsServiceRequest::decode(record).expect("a whole record"));
             }),
-            ("decoded only", |record| decode_otlp_proto(record, &mut Nothing).expect("a whole record")),
+            ("decoded only", decode_proto),
         ],
     };
     measure(criterion, &way);
@@ -97,8 +89,8 @@ fn ingest(criterion: &mut Criterion) {
     let way = Way {
         name: "otlp-json",
         records: &records,
-        collect: |record, assembler| decode_otlp_json(record, assembler).expect("a whole record"),
-        decode: vec![("decoded only", |record| decode_otlp_json(record, &mut Nothing).expect("a whole record"))],
+        collect: |record, assembler| assembler.otlp_json(record).expect("a whole record"),
+        decode: vec![("decoded only", decode_json)],
     };
     measure(criterion, &way);
 

@@ -15,10 +15,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::assemble::{AssembleOptions, Assembler, BlockSink};
-use crate::decode::{DecodedAhead, Decoder, is_cut_off, parts_decoder};
+use crate::decode::{Decoder, ahead_decoder, is_cut_off};
 use crate::error::{BrokenRecord, DecodeError, IngestError};
 use crate::input::{Ahead, BatchRecord, Decoding, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
-use crate::otlp::OtlpSink;
 use crate::report::{Report, Warning};
 use crate::timings::Timings;
 
@@ -338,7 +337,7 @@ impl<B: BlockSink> Ingest<B> {
         let position = records.source().position();
         let (source, blank_lines) = if records.source().is_at_hand() {
             while let Some(record) = records.next_record()? {
-                take(self, &BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO })?;
+                take(self, &BatchRecord { record, decoded: None, decoding: Duration::ZERO })?;
             }
             self.report_progress(&name, &position)?;
             let blank_lines = records.blank_lines();
@@ -436,9 +435,9 @@ impl<B: BlockSink> Ingest<B> {
         let threads = self.options.threads.map_or_else(cores, NonZeroUsize::get);
         // A single thread would only wait for this one, or this one for it.
         let count = if threads == 1 { 0 } else { threads };
-        let (needs, skips) = (self.assembler.needs(), self.options.skip_broken_records);
+        let needs = self.assembler.needs();
         Decoding {
-            decoders: (0..count).filter_map(|_| parts_decoder(format, needs, skips)).collect(),
+            decoders: (0..count).filter_map(|_| ahead_decoder(format, needs)).collect(),
             max_memory: self.options.assemble.max_memory,
             is_timed: self.timings.is_some(),
         }
@@ -481,15 +480,14 @@ impl<B: BlockSink> Ingest<B> {
                 return self.broken(record, input, BrokenRecord::Compression { reason: reason.to_owned() });
             }
         };
-        // Parts are those of a whole record.
-        if !is_unterminated && let Some(result) = decoder.parts(bytes, decoded, &mut self.assembler) {
-            return match result.map_err(DecodeError::split) {
+        if let Some(decoded) = decoded {
+            return match decoder.decoded(bytes, decoded, &mut self.assembler).map_err(DecodeError::split) {
                 Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
                 Err(Ok(error)) => self.broken(record, input, error.into()),
                 Err(Err(error)) => Err(error.into()),
             };
         }
-        // The assembler keeps all parts it gets, so a record that may be skipped is checked first.
+        // The assembler keeps all series it gets, so a record that may be skipped is checked first.
         if (self.options.skip_broken_records || is_unterminated)
             && let Err(error) = decoder.check(bytes)
         {

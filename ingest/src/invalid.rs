@@ -1,13 +1,10 @@
 //! Texts that are not UTF-8 in JSON: [`mark`] and [`Marked`].
 //!
 //! A program that cuts values after a number of bytes cuts some within a character. Such a value makes the record
-//! malformed. If malformed records are skipped, only the series with the value are left out: in protobuf, the decoders
-//! tell the sink of each such text. A decoder of JSON takes valid text only, so invalid bytes are replaced by a
-//! character that no text has, before it is decoded.
+//! malformed. If malformed records are skipped, only the series with the value are left out: decoders of protobuf tell
+//! of each such text. A decoder of JSON takes valid text only, so invalid bytes are replaced by a character that no
+//! text has, before it is decoded.
 
-use chronoxide_format::metadata::MetricMetadata;
-
-use crate::otlp::{Level, Needs, OtlpSink, Owner, Point};
 use crate::series::SeriesSink;
 
 /// Replacement of invalid bytes: a code point that is reserved for use within a program.
@@ -32,11 +29,12 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<String> {
     Some(text)
 }
 
-fn is_marked(text: &str) -> bool {
+/// Returns true if a part of the text was not valid.
+pub(crate) fn is_marked(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), MARK.encode_utf8(&mut [0; 4]).as_bytes()).is_some()
 }
 
-/// Sink that tells another sink of marked texts, instead of giving them to it.
+/// Sink of series that tells another sink of those with marked texts, instead of giving them to it.
 pub(crate) struct Marked<'s, S> {
     sink: &'s mut S,
     /// True if the current series has a marked text.
@@ -47,64 +45,6 @@ impl<'s, S> Marked<'s, S> {
     /// Creates a sink in front of `sink`, which must leave out what has invalid texts.
     pub(crate) fn new(sink: &'s mut S) -> Self {
         Self { sink, is_invalid: false }
-    }
-}
-
-impl<S: OtlpSink> OtlpSink for Marked<'_, S> {
-    type Error = S::Error;
-
-    fn needs(&self) -> Needs {
-        self.sink.needs()
-    }
-
-    fn resource(&mut self) -> Result<(), S::Error> {
-        self.sink.resource()
-    }
-
-    fn scope(&mut self) -> Result<(), S::Error> {
-        self.sink.scope()
-    }
-
-    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), S::Error> {
-        if is_marked(key) || is_marked(value) {
-            self.sink.invalid_text(Owner::from(level));
-            return Ok(());
-        }
-        self.sink.attribute(level, key, value)
-    }
-
-    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), S::Error> {
-        for (text, owner) in
-            [(metadata.name, Owner::Metric), (metadata.unit, Owner::Metric), (metadata.description, Owner::Description)]
-        {
-            if is_marked(text) {
-                self.sink.invalid_text(owner);
-            }
-        }
-        self.sink.metric(&unmarked(metadata))
-    }
-
-    fn point_begins(&mut self) -> Result<(), S::Error> {
-        self.sink.point_begins()
-    }
-
-    fn point(&mut self, point: &Point<'_>) -> Result<(), S::Error> {
-        self.sink.point(point)
-    }
-
-    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), S::Error> {
-        self.sink.metric_ends(&unmarked(metadata), point_count)
-    }
-}
-
-/// Returns metadata without marked texts.
-fn unmarked<'m>(metadata: &MetricMetadata<'m>) -> MetricMetadata<'m> {
-    let unless_marked = |text: &'m str| if is_marked(text) { "" } else { text };
-    MetricMetadata {
-        name: unless_marked(metadata.name),
-        unit: unless_marked(metadata.unit),
-        description: unless_marked(metadata.description),
-        ..*metadata
     }
 }
 

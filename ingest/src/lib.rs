@@ -18,7 +18,7 @@
 //! | [`columns`] | rows of Parquet files and Arrow IPC |
 //! | `surrogates` | escapes of JSON that are half of a character |
 //! | `invalid` | texts of JSON that are not UTF-8 |
-//! | `parts` | parts of decoded records, which threads give to each other |
+//! | `decoded` | decoded records as arrays, which threads give to each other |
 //! | `decode` | decoding of records of any format |
 //! | [`assemble`] | points to labels, series to windows and blocks |
 //! | [`ingest`] | a run over inputs |
@@ -46,13 +46,13 @@
 pub mod assemble;
 pub mod columns;
 mod decode;
+mod decoded;
 pub mod error;
 pub mod ingest;
 pub mod input;
 mod invalid;
 pub mod names;
 pub mod otlp;
-mod parts;
 pub mod prometheus;
 pub mod protobuf;
 pub mod publish;

@@ -1,5 +1,5 @@
 //! Caches of encoded attributes change nothing: random requests as protobuf and as JSON give the blocks and the report
-//! that they give as JSON that is decoded directly, without these caches.
+//! that they give as protobuf whose attributes each have an unknown field with another number, so that no list recurs.
 //!
 //! The requests have few keys and values. Resource, scope and point often have the same attributes, and attributes may
 //! be duplicate, empty, too long, named like the metric's name, or apart from each other.
@@ -9,7 +9,6 @@ use std::io::Cursor;
 use std::num::NonZeroU64;
 
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::otlp::decode_otlp_json;
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_testkit::random::Random;
@@ -114,8 +113,9 @@ fn field(number: u8, content: &[u8], is_padded: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// Encodes attributes. `other` is a field of the same message, which may be between them.
-fn attributes(number: u8, pairs: &Pairs, other: &[u8], random: &mut Random) -> Vec<u8> {
+/// Encodes attributes. `other` is a field of the same message, which may be between them. With `unique`, each attribute
+/// has an unknown field with that number, which then increases.
+fn attributes(number: u8, pairs: &Pairs, other: &[u8], random: &mut Random, unique: &mut Option<u32>) -> Vec<u8> {
     let mut out = Vec::new();
     let place = random.below(pairs.len() + 1);
     let place = if random.percent(70) { 0 } else { place };
@@ -127,6 +127,10 @@ fn attributes(number: u8, pairs: &Pairs, other: &[u8], random: &mut Random) -> V
         field(1, value.as_bytes(), false, &mut text);
         field(1, key.as_bytes(), false, &mut pair);
         field(2, &text, false, &mut pair);
+        if let Some(unique) = unique {
+            field(15, &unique.to_le_bytes(), false, &mut pair);
+            *unique += 1;
+        }
         field(number, &pair, random.percent(3), &mut out);
     }
     if place >= pairs.len() {
@@ -135,21 +139,21 @@ fn attributes(number: u8, pairs: &Pairs, other: &[u8], random: &mut Random) -> V
     out
 }
 
-fn proto(request: &[Resource], random: &mut Random) -> Vec<u8> {
+fn proto(request: &[Resource], random: &mut Random, unique: &mut Option<u32>) -> Vec<u8> {
     let mut all = Vec::new();
     for resource in request {
         let mut resource_metrics = Vec::new();
-        field(1, &attributes(1, &resource.attributes, &[0x10, 1], random), false, &mut resource_metrics);
+        field(1, &attributes(1, &resource.attributes, &[0x10, 1], random, unique), false, &mut resource_metrics);
         for scope in &resource.scopes {
             let mut name = Vec::new();
             field(1, scope.name.as_bytes(), false, &mut name);
             let mut scope_metrics = Vec::new();
-            field(1, &attributes(3, &scope.attributes, &name, random), false, &mut scope_metrics);
+            field(1, &attributes(3, &scope.attributes, &name, random, unique), false, &mut scope_metrics);
             for metric in &scope.metrics {
                 let mut data = Vec::new();
                 for (pairs, time) in &metric.points {
                     let time = [&[3 << 3 | 1][..], &time.to_le_bytes()].concat();
-                    field(1, &attributes(7, pairs, &time, random), false, &mut data);
+                    field(1, &attributes(7, pairs, &time, random, unique), false, &mut data);
                 }
                 let mut bytes = Vec::new();
                 field(1, metric.name.as_bytes(), false, &mut bytes);
@@ -173,14 +177,15 @@ fn ingested(content: Vec<u8>, assemble: &AssembleOptions) -> (Report, Vec<Vec<u8
     (report, blocks)
 }
 
-/// Returns what requests as JSON give without caches.
-fn uncached(lines: &str, assemble: &AssembleOptions) -> (Report, Vec<Vec<u8>>) {
+/// Returns what requests give if no list of attributes recurs.
+fn uncached(requests: &[Vec<Resource>], assemble: &AssembleOptions) -> (Report, Vec<Vec<u8>>) {
     let mut assembler = Assembler::new(assemble.clone(), Vec::new());
-    for line in lines.lines() {
-        decode_otlp_json(line.as_bytes(), &mut assembler).unwrap();
+    let (mut random, mut unique) = (Random::new(0), Some(0));
+    for request in requests {
+        assembler.otlp_proto(&proto(request, &mut random, &mut unique)).unwrap();
     }
     let (report, blocks) = assembler.finish().unwrap();
-    (Report { inputs: 1, records: lines.lines().count() as u64, ..report }, blocks)
+    (Report { inputs: 1, records: requests.len() as u64, ..report }, blocks)
 }
 
 fn all_options() -> Vec<AssembleOptions> {
@@ -215,12 +220,12 @@ fn requests_give_the_blocks_and_reports_that_they_give_without_caches() {
         let (mut lines, mut frames) = (String::new(), Vec::new());
         for request in &requests {
             writeln!(lines, "{}", json(request)).unwrap();
-            let bytes = proto(request, &mut random);
+            let bytes = proto(request, &mut random, &mut None);
             frames.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
             frames.extend_from_slice(&bytes);
         }
         for (number, options) in all_options().iter().enumerate() {
-            let (expected_report, expected) = uncached(&lines, options);
+            let (expected_report, expected) = uncached(&requests, options);
             for (form, content) in [("protobuf", frames.clone()), ("JSON", lines.clone().into_bytes())] {
                 let (report, blocks) = ingested(content, options);
                 assert_eq!(report, expected_report, "seed {seed}, options {number}, {form}");
@@ -235,7 +240,7 @@ fn requests_give_the_blocks_and_reports_that_they_give_without_caches() {
 #[test]
 fn a_list_that_ends_early_is_the_error_that_it_is_without_a_cache() {
     let good = vec![("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())];
-    let point = attributes(7, &good, &[], &mut Random::new(1));
+    let point = attributes(7, &good, &[], &mut Random::new(1), &mut None);
     let within = |point: &[u8]| {
         let (mut data, mut gauge, mut metric) = (Vec::new(), Vec::new(), Vec::new());
         field(1, point, false, &mut data);
@@ -252,7 +257,7 @@ fn a_list_that_ends_early_is_the_error_that_it_is_without_a_cache() {
         let bytes = within(&point[..cut]);
         let error = |records: &[&[u8]]| {
             let mut assembler = chronoxide_ingest::Assembler::new(AssembleOptions::default(), Vec::<Vec<u8>>::new());
-            let results = records.iter().map(|bytes| chronoxide_ingest::otlp::decode_otlp_proto(bytes, &mut assembler));
+            let results = records.iter().map(|bytes| assembler.otlp_proto(bytes));
             results.map(|result| result.map_err(|error| error.to_string())).last().unwrap()
         };
         let (without, with) = (error(&[&bytes]), error(&[&within(&point), &bytes]));

@@ -1,7 +1,7 @@
 //! Requests as protobuf are read as a generated decoder reads them, and as they are read from JSON.
 
 use chronoxide_fuzz_targets::{Parts, otlp_proto};
-use chronoxide_ingest::otlp::{decode_otlp_json, decode_otlp_proto, looks_like_request};
+use chronoxide_ingest::otlp::looks_like_request;
 use chronoxide_workload::{Options, Set, Workload, encode};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -18,9 +18,7 @@ use proptest::prelude::*;
 use prost::Message;
 
 fn read(bytes: &[u8]) -> Parts {
-    let mut parts = Parts::default();
-    decode_otlp_proto(bytes, &mut parts).unwrap();
-    parts
+    Parts::from_proto(bytes).unwrap()
 }
 
 #[test]
@@ -35,9 +33,7 @@ fn the_workload_is_read_alike_from_both_encodings_and_by_both_decoders() {
             assert_eq!(parts, Parts::from_request(&request), "{set:?}");
             let mut line = Vec::new();
             encode::write_otlp_json(&request, &mut line).unwrap();
-            let mut from_json = Parts::default();
-            decode_otlp_json(&line, &mut from_json).unwrap();
-            assert_eq!(from_json, parts, "{set:?}");
+            assert_eq!(Parts::from_json(&line).unwrap(), parts, "{set:?}");
             count += 1;
         }
         assert!(count > 1);
@@ -72,7 +68,7 @@ fn lists_are_read_to_a_depth() {
     };
     let text = format!("{}1{}", "[".repeat(32), "]".repeat(32));
     assert_eq!(read(&nested(32)).0[1], format!("Resource \"a\" = {text:?}"));
-    let error = decode_otlp_proto(&nested(33), &mut Parts::default()).unwrap_err().to_string();
+    let error = Parts::from_proto(&nested(33)).unwrap_err().to_string();
     assert!(error.starts_with("nested more than 32 levels deep at byte "), "{error}");
 }
 
@@ -94,7 +90,7 @@ fn values_in_pieces_are_joined_up_to_4_mib() {
     };
     let joined = 2 + 1 + 4; // The first piece, and the key and the length of the text.
     assert_eq!(read(&request((4 << 20) - joined)).0[1].len(), "Resource \"a\" = \"\"".len() + (4 << 20) - joined);
-    let error = decode_otlp_proto(&request((4 << 20) - joined + 1), &mut Parts::default()).unwrap_err().to_string();
+    let error = Parts::from_proto(&request((4 << 20) - joined + 1)).unwrap_err().to_string();
     assert!(error.starts_with("more than 4194304 bytes of a value in pieces in the message at byte "), "{error}");
 }
 

@@ -2,7 +2,6 @@
 
 use chronoxide_format::view::{BlockView, Paths};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_planner::Layout;
@@ -50,7 +49,7 @@ fn collected(series: u64, window: u32) -> Assembler {
     let options = AssembleOptions { keep_metadata: false, ..AssembleOptions::default() };
     let mut assembler = Assembler::new(options, Vec::new());
     for request in workload.requests() {
-        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).expect("a whole request");
+        assembler.otlp_proto(&request.encode_to_vec()).expect("a whole request");
     }
     assembler
 }

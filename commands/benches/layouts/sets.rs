@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use chronoxide_ingest::otlp::{decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::{KeysetStore, LabelSets};
@@ -37,19 +36,20 @@ impl DataSet {
         let workload = Workload::new(Options { set, series: series.into(), ..Options::default() }).expect("a workload");
         Self::new(name, series as usize, |assembler| {
             for request in workload.requests() {
-                decode_otlp_proto(&request.encode_to_vec(), assembler).expect("a whole request");
+                assembler.otlp_proto(&request.encode_to_vec()).expect("a whole request");
             }
         })
     }
 
     fn capture(name: &str, path: &Path, series: usize) -> Self {
-        let decode = match path.parent().is_some_and(|folder| folder.ends_with("otlp")) {
-            true => decode_otlp_json::<Assembler>,
-            false => decode_series_json::<Assembler>,
-        };
+        let is_otlp = path.parent().is_some_and(|folder| folder.ends_with("otlp"));
         Self::new(name, series, |assembler| {
             for line in text(path).lines().filter(|line| !line.trim().is_empty()) {
-                decode(line.as_bytes(), assembler).expect("a whole line");
+                let taken = match is_otlp {
+                    true => assembler.otlp_json(line.as_bytes()),
+                    false => decode_series_json(line.as_bytes(), assembler),
+                };
+                taken.expect("a whole line");
             }
         })
     }

@@ -14,7 +14,6 @@ use chronoxide_format::SeriesRef;
 use chronoxide_format::column::{ColumnMerge, FIRST_TIME, LAST_TIME, Value, ValueType};
 use chronoxide_format::view::{BlockView, Paths, TimeRange};
 use chronoxide_format::write::{BlockMeta, ColumnWriter, SeriesValues};
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 use chronoxide_select::{Index, Labels, Matcher, Searcher, Selector};
@@ -39,7 +38,7 @@ fn block(series: u64, layout: Layout) -> Vec<u8> {
     let workload = Workload::new(Options { series, ..Options::default() }).expect("valid options");
     let mut assembler = Assembler::new(AssembleOptions { layout, ..AssembleOptions::default() }, Vec::new());
     for request in workload.requests() {
-        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).expect("valid requests");
+        assembler.otlp_proto(&request.encode_to_vec()).expect("valid requests");
     }
     let (_, blocks) = assembler.finish().expect("within limits");
     blocks.into_iter().next().expect("one block")

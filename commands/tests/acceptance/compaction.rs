@@ -6,7 +6,6 @@ use chronoxide_compactor::{CompactOptions, Compacted, Compaction};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::LabelSets;
 use chronoxide_planner::Layout;
@@ -27,7 +26,7 @@ fn window(series: u64, window: u32, layout: Layout) -> (BTreeSet<Labelset>, Vec<
         visit_labelsets(&request, |labels| {
             expected.insert(labels.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect());
         });
-        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).unwrap();
+        assembler.otlp_proto(&request.encode_to_vec()).unwrap();
     }
     assert_eq!(assembler.store().len(), expected.len());
     (expected, assembler.store().seal(layout, &BlockMeta::default()).unwrap().block)

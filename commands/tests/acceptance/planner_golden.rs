@@ -4,7 +4,6 @@
 use chronoxide_format::checksum::crc;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_planner::Layout;
 use chronoxide_workload::{Options, Workload};
@@ -19,7 +18,7 @@ fn the_planner_chooses_as_it_did() {
     let workload = Workload::new(Options { series: 5_000, ..Options::default() }).unwrap();
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     for request in workload.requests() {
-        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).unwrap();
+        assembler.otlp_proto(&request.encode_to_vec()).unwrap();
     }
     let block = assembler.store().seal(Layout::Factored, &BlockMeta::default()).unwrap().block;
     assert_eq!(BlockView::open(&block).unwrap().verify().unwrap().series_count, 5_000);

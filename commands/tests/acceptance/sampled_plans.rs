@@ -3,7 +3,6 @@
 use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_planner::Layout;
 use chronoxide_testkit::sweep;
@@ -20,7 +19,7 @@ fn windows(series: u64) -> Vec<Vec<u8>> {
         let options = Options { series, windows: window..window + 1, churn: 1.0, ..Options::default() };
         let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
         for request in Workload::new(options).unwrap().requests() {
-            decode_otlp_proto(&request.encode_to_vec(), &mut assembler).unwrap();
+            assembler.otlp_proto(&request.encode_to_vec()).unwrap();
         }
         assembler.store().seal(Layout::Factored, &BlockMeta::default()).unwrap().block
     };

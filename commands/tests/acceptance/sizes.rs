@@ -9,7 +9,6 @@ use chronoxide_compactor::{CompactOptions, Compacted, Compaction};
 use chronoxide_dump::series::{Format, write_series};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestOptions};
 use chronoxide_labels::{LabelSets, Layout};
 use chronoxide_testkit::captures::{committed, real, text};
@@ -192,7 +191,7 @@ fn assert_workload_size(set: &str, count: u32) {
         let options = AssembleOptions { layout, keep_metadata: false, ..AssembleOptions::default() };
         let mut assembler = Assembler::new(options, Vec::new());
         for request in workload.requests() {
-            decode_otlp_proto(&request.encode_to_vec(), &mut assembler).unwrap();
+            assembler.otlp_proto(&request.encode_to_vec()).unwrap();
         }
         assert_eq!(assembler.store().len(), count as usize, "{set}");
         let (_, blocks) = assembler.finish().unwrap();

@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_locations::Location;
 use chronoxide_object_server::{BUCKET, Server};
@@ -69,7 +68,7 @@ fn blocks() -> Vec<Vec<u8>> {
         let workload = Workload::new(options).expect("valid options");
         let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
         for request in workload.requests() {
-            decode_otlp_proto(&request.encode_to_vec(), &mut assembler).expect("valid requests");
+            assembler.otlp_proto(&request.encode_to_vec()).expect("valid requests");
         }
         assembler.finish().expect("within limits").1.into_iter().next().expect("one block")
     };

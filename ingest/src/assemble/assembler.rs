@@ -67,8 +67,6 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) point_list: Option<List>,
     /// True if the attributes of `point_list` are not in `point`.
     pub(super) point_is_deferred: bool,
-    /// Number of attributes, and counts of the report, before a list that is not cached.
-    pub(super) list_begins: (usize, u64),
     pub(super) template: Template,
     /// Metadata of metrics of the current input by their names, for labels of the series that follow.
     pub(super) metadata_by_name: HashMap<Box<str>, OwnedMetricMetadata>,
@@ -126,7 +124,6 @@ impl<B: BlockSink> Assembler<B> {
             lists: Lists::new(options.max_memory),
             point_list: None,
             point_is_deferred: false,
-            list_begins: (0, 0),
             template: Template::default(),
             metadata_by_name: HashMap::new(),
             metadata_bytes: 0,

@@ -66,7 +66,7 @@
 //! | `memory` | memory of assembling and sealing |
 //! | `metrics` | metadata of metrics |
 //! | `assembler` | [`Assembler`]: labels to series, series to blocks |
-//! | `otlp` | the sink of OTLP |
+//! | `otlp` | requests of OTLP |
 //! | `untranslated` | attributes before they become labels of Prometheus |
 //! | `prometheus_labels` | labels of Prometheus's OTLP receiver |
 //! | `series` | the sink of series |

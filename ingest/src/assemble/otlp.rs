@@ -1,4 +1,4 @@
-//! Sink of OTLP.
+//! Requests of OTLP.
 
 use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_labels::{LabelError, MAX_LABELS, StoreKeyId};
@@ -8,51 +8,110 @@ use super::blocks::BlockSink;
 use super::error::AssembleError;
 use super::lists::List;
 use super::windows::Times;
+use crate::error::DecodeError;
 use crate::names;
-use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Owner, Point};
+use crate::otlp::{AttributeList, Level, Metric, MetricKind, NO_RECORDED_VALUE, Needs, Point, Request, Requests};
+use crate::otlp::{decode_json_within, decode_proto_within};
+use crate::protobuf::ProtoError;
 use crate::report::Report;
 
-impl<B: BlockSink> OtlpSink for Assembler<B> {
-    type Error = AssembleError;
-
-    fn needs(&self) -> Needs {
+impl<B: BlockSink> Assembler<B> {
+    /// Returns what the options need of requests.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
         Needs {
-            metadata_first: self.options.prometheus_names || self.options.type_and_unit_labels,
             buckets: self.options.classic_histograms,
             scope_schema_url: self.options.prometheus_names,
+            without_invalid_texts: self.options.skip_invalid_texts,
         }
     }
 
-    fn resource(&mut self) -> Result<(), AssembleError> {
+    /// Decodes one request as JSON, and takes its series.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`decode_otlp_json`](crate::otlp::decode_otlp_json) and [`request`](Self::request).
+    pub fn otlp_json(&mut self, record: &[u8]) -> Result<(), DecodeError<AssembleError>> {
+        let mut requests = Requests::default();
+        let place = decode_json_within(record, self.needs(), None, &mut requests)?;
+        self.request(requests.get(&place, record))
+    }
+
+    /// Decodes one request as protobuf, and takes its series.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`decode_otlp_proto`](crate::otlp::decode_otlp_proto) and [`request`](Self::request).
+    pub fn otlp_proto(&mut self, record: &[u8]) -> Result<(), DecodeError<AssembleError>> {
+        let mut requests = Requests::default();
+        let place = decode_proto_within(record, self.needs(), None, &mut requests)?;
+        self.request(requests.get(&place, record))
+    }
+
+    /// Takes the series of a request that was decoded.
+    ///
+    /// # Errors
+    ///
+    /// An attribute is malformed: series before it were taken. Or a limit is exceeded, or a block is refused.
+    pub fn request(&mut self, request: Request<'_>) -> Result<(), DecodeError<AssembleError>> {
+        for resource in request.resources() {
+            self.begin_resource().map_err(DecodeError::Sink)?;
+            self.report.skipped.invalid_texts += u64::from(resource.invalid_texts());
+            self.resource.is_invalid |= resource.is_invalid();
+            for list in resource.attributes() {
+                self.attributes(Level::Resource, list)?;
+            }
+            for scope in resource.scopes() {
+                self.begin_scope();
+                self.scope.is_invalid |= scope.is_invalid();
+                for list in scope.attributes() {
+                    self.attributes(Level::Scope, list)?;
+                }
+                for metric in scope.metrics() {
+                    self.metric(metric)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn metric(&mut self, metric: Metric<'_>) -> Result<(), DecodeError<AssembleError>> {
+        let metadata = metric.metadata();
+        self.begin_metric(&metadata).map_err(DecodeError::Sink)?;
+        self.metric_is_invalid = metric.is_invalid();
+        let points = metric.points();
+        let count = points.len() as u64;
+        for point in points {
+            self.begin_point().map_err(DecodeError::Sink)?;
+            self.point.is_invalid |= point.is_invalid();
+            for list in point.attributes() {
+                self.attributes(Level::Point, list)?;
+            }
+            self.end_point(point).map_err(DecodeError::Sink)?;
+        }
+        self.end_metric(&metadata, count).map_err(DecodeError::Sink)
+    }
+
+    fn begin_resource(&mut self) -> Result<(), AssembleError> {
         self.end_resource()?;
         self.resource.clear();
-        self.scope()?;
-        self.metric_is_invalid = false;
+        self.begin_scope();
         self.clear_point();
         self.check_memory_of_work()
     }
 
-    fn scope(&mut self) -> Result<(), AssembleError> {
+    fn begin_scope(&mut self) {
         self.scope.clear();
         self.untranslated.scope_begins();
         self.base_is_current = false;
         self.template.discard();
-        Ok(())
     }
 
+    /// Adds attributes of the current resource, scope or point.
     #[inline]
-    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), AssembleError> {
+    fn attributes(&mut self, level: Level, list: AttributeList<'_>) -> Result<(), DecodeError<AssembleError>> {
         if self.options.prometheus_names {
-            self.put_attribute(level, key, value);
-            return Ok(());
-        }
-        Ok(self.set(level, key, value)?)
-    }
-
-    #[inline]
-    fn encoded_attributes(&mut self, level: Level, bytes: &[u8]) -> Result<bool, AssembleError> {
-        if self.options.prometheus_names {
-            return Ok(false);
+            return self.each_attribute(level, list);
         }
         match level {
             Level::Resource | Level::Scope => self.clear_point(),
@@ -61,28 +120,26 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
                 self.point_list = None;
             }
         }
-        let Some(list) = self.lists.get(level, bytes) else {
-            self.list_begins = self.list_state(level);
-            return Ok(false);
-        };
+        let Some(known) = self.lists.get(level, list.bytes()) else { return self.new_attributes(level, list) };
         if level == Level::Point && self.point.list.is_empty() && !self.point.is_overfull {
-            self.point_list = Some(list);
+            self.point_list = Some(known);
             self.point_is_deferred = true;
-            return Ok(true);
+            return Ok(());
         }
-        for position in 0..self.lists.labels(list).len() {
-            if let Some(&label) = self.lists.labels(list).get(position) {
+        for position in 0..self.lists.labels(known).len() {
+            if let Some(&label) = self.lists.labels(known).get(position) {
                 self.set_label(level, label.key, Some(label));
             }
         }
-        Ok(true)
+        Ok(())
     }
 
-    fn encoded_attributes_end(&mut self, level: Level, bytes: &[u8]) -> Result<(), AssembleError> {
-        let (before, problems) = self.list_begins;
+    /// Decodes a list, and keeps it in the cache unless its attributes are counted, truncated or left out.
+    fn new_attributes(&mut self, level: Level, list: AttributeList<'_>) -> Result<(), DecodeError<AssembleError>> {
+        let (before, problems) = self.list_state(level);
+        self.each_attribute(level, list)?;
         let (after, problems_now) = self.list_state(level);
-        // Lists whose attributes are counted, truncated or left out are decoded each time.
-        if self.options.prometheus_names || problems != problems_now || after > MAX_LABELS || bytes.is_empty() {
+        if problems != problems_now || after > MAX_LABELS {
             return Ok(());
         }
         let Self { lists, resource, scope, point, .. } = self;
@@ -92,29 +149,33 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
             Level::Point => point,
         };
         let labels = attributes.list.get(before..).unwrap_or_default().iter().filter_map(|&(_, label)| label);
-        let list = lists.insert(level, bytes, labels);
+        let known = lists.insert(level, list.bytes(), labels);
         if level == Level::Point && before == 0 {
-            self.point_list = list;
+            self.point_list = known;
         }
         Ok(())
     }
 
-    fn invalid_text(&mut self, owner: Owner) -> bool {
-        if !self.options.skip_invalid_texts {
-            return false;
+    fn each_attribute(&mut self, level: Level, list: AttributeList<'_>) -> Result<(), DecodeError<AssembleError>> {
+        for attribute in list.iter() {
+            let (key, value) = match attribute {
+                Err(ProtoError::Utf8 { .. }) if self.options.skip_invalid_texts => {
+                    self.report.skipped.invalid_texts += 1;
+                    self.level(level).is_invalid = true;
+                    continue;
+                }
+                attribute => attribute?,
+            };
+            if self.options.prometheus_names {
+                self.put_attribute(level, &key, &value);
+            } else {
+                self.set(level, &key, &value).map_err(|error| DecodeError::Sink(error.into()))?;
+            }
         }
-        self.report.skipped.invalid_texts += 1;
-        match owner {
-            Owner::Resource => self.resource.is_invalid = true,
-            Owner::Scope => self.scope.is_invalid = true,
-            Owner::Metric => self.metric_is_invalid = true,
-            Owner::Point => self.point.is_invalid = true,
-            Owner::Description => {}
-        }
-        true
+        Ok(())
     }
 
-    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
+    fn begin_metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.windows.metric_begins();
         self.metric.clear();
         if !metadata.name.is_empty() {
@@ -136,16 +197,16 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
     }
 
     #[inline]
-    fn point_begins(&mut self) -> Result<(), AssembleError> {
+    fn begin_point(&mut self) -> Result<(), AssembleError> {
         self.clear_point();
         self.untranslated.point_begins();
         self.check_memory_of_work()
     }
 
-    fn point(&mut self, point: &Point<'_>) -> Result<(), AssembleError> {
+    fn end_point(&mut self, point: Point<'_>) -> Result<(), AssembleError> {
         let report = &mut self.report;
         report.points += 1;
-        report.points_by_kind.add(point.kind);
+        report.points_by_kind.add(point.kind());
         if self.resource.is_invalid || self.scope.is_invalid || self.metric_is_invalid || self.point.is_invalid {
             report.skipped.invalid_series += 1;
             return Ok(());
@@ -162,8 +223,8 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
             report.skipped.too_many_labels += 1;
             return Ok(());
         }
-        report.points_without_recorded_value += u64::from(point.flags & NO_RECORDED_VALUE != 0);
-        let times = match i64::try_from(point.time_unix_nano) {
+        report.points_without_recorded_value += u64::from(point.flags() & NO_RECORDED_VALUE != 0);
+        let times = match i64::try_from(point.time_unix_nano()) {
             // The range is half-open, so its end must fit too.
             Ok(time) if time > 0 && time < i64::MAX => {
                 report.add_times((time, time));
@@ -179,14 +240,14 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
             self.untranslated.add_times(times);
         }
 
-        match point.kind {
+        match point.kind() {
             MetricKind::Histogram if self.options.classic_histograms => {
                 self.put_point_attributes();
-                if point.has_sum {
+                if point.has_sum() {
                     self.insert_part("_sum", None, times)?;
                 }
                 self.insert_part("_count", None, times)?;
-                for bound in point.bucket_bounds.iter().filter(|bound| **bound != f64::INFINITY) {
+                for bound in point.bounds().iter().filter(|bound| **bound != f64::INFINITY) {
                     self.insert_part("_bucket", Some(("le", &decimal(*bound))), times)?;
                 }
                 self.insert_part("_bucket", Some(("le", "+Inf")), times)
@@ -195,7 +256,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
                 self.put_point_attributes();
                 self.insert_part("_sum", None, times)?;
                 self.insert_part("_count", None, times)?;
-                for quantile in point.quantiles {
+                for quantile in point.bounds() {
                     self.insert_part("", Some(("quantile", &decimal(*quantile))), times)?;
                 }
                 Ok(())
@@ -204,8 +265,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         }
     }
 
-    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), AssembleError> {
-        self.metric_is_invalid = false;
+    fn end_metric(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), AssembleError> {
         self.report.metrics += 1;
         self.report.metrics_without_points += u64::from(point_count == 0);
         let Some(&name) = self.metric.first().filter(|_| point_count > 0) else {
@@ -219,17 +279,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         }
         Ok(())
     }
-}
 
-/// Formats a bound or a quantile like Prometheus.
-fn decimal(number: f64) -> String {
-    if number.is_finite() || number.is_nan() {
-        return number.to_string();
-    }
-    if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
-}
-
-impl<B: BlockSink> Assembler<B> {
     /// Combines the labels of resource and scope.
     fn update_base(&mut self) {
         self.base.clear();
@@ -355,4 +405,12 @@ impl<B: BlockSink> Assembler<B> {
         }
         self.insert([times])
     }
+}
+
+/// Formats a bound or a quantile like Prometheus.
+fn decimal(number: f64) -> String {
+    if number.is_finite() || number.is_nan() {
+        return number.to_string();
+    }
+    if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
 }

@@ -4,14 +4,14 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_labels::LabelSets;
 
 use super::{AssembleOptions, Assembler};
-use crate::otlp::{decode_otlp_json, decode_otlp_proto};
+use crate::error::DecodeError;
 use crate::report::{Levels, Shadowed, Skipped};
 use crate::series_json::decode_series_json;
 
 fn collected(records: &[&str]) -> Assembler {
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     for record in records {
-        decode_otlp_json(record.as_bytes(), &mut assembler).unwrap();
+        assembler.otlp_json(record.as_bytes()).unwrap();
     }
     assembler
 }
@@ -202,10 +202,10 @@ fn a_truncated_attribute_is_not_mixed_with_the_next_record() {
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     // The value is not valid UTF-8, so the attribute is looked up and never cached.
     let broken = attribute(b"a", b"\xff");
-    decode_otlp_proto(&request(&broken), &mut assembler).unwrap_err();
+    assert!(matches!(assembler.otlp_proto(&request(&broken)), Err(DecodeError::Proto(_))));
     decode_series_json(br#"{"b":"1"}"#, &mut assembler).unwrap();
-    decode_otlp_proto(&request(&broken), &mut assembler).unwrap_err();
-    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut assembler).unwrap();
-    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut assembler).unwrap();
+    assert!(matches!(assembler.otlp_proto(&request(&broken)), Err(DecodeError::Proto(_))));
+    assembler.otlp_proto(&request(&attribute(b"c", b"2"))).unwrap();
+    assembler.otlp_proto(&request(&attribute(b"c", b"2"))).unwrap();
     assert_eq!(series(&assembler), ["b=1", "__name__=m c=2"]);
 }

@@ -8,10 +8,9 @@ use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
 use crate::assemble::BlockSink;
 use crate::columns::parquet::ParquetFile;
 use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError, SchemaError, SkippedRows};
-use crate::decode::{DecodedAhead, Decoder};
+use crate::decode::Decoder;
 use crate::error::IngestError;
 use crate::input::{BatchRecord, Format, Position, Record, RecordContent, Records, Source};
-use crate::otlp::OtlpSink;
 use crate::report::Warning;
 
 impl<B: BlockSink> Ingest<B> {
@@ -60,7 +59,7 @@ impl<B: BlockSink> Ingest<B> {
                 RecordContent::Whole(&buffer)
             };
             let record = Record { number, offset, content };
-            let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
+            let record = BatchRecord { record, decoded: None, decoding: Duration::ZERO };
             self.take_timed(&record, &mut decoder, name)?;
             position.advance_to(offset + len);
             self.report_progress(name, &position)?;
@@ -80,7 +79,7 @@ impl<B: BlockSink> Ingest<B> {
     ) -> Result<(), IngestError> {
         let position = records.source().position();
         while let Some(record) = records.next_record()? {
-            let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
+            let record = BatchRecord { record, decoded: None, decoding: Duration::ZERO };
             self.take_timed(&record, &mut decoder, name)?;
             self.report_progress(name, &position)?;
         }

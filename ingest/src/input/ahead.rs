@@ -10,8 +10,8 @@ use super::gate::Gate;
 use super::record::Records;
 use super::source::Source;
 use super::workers::Workers;
+use crate::decoded::AheadDecoder;
 use crate::error::IngestError;
-use crate::parts::PartsDecoder;
 
 /// Maximum number of batches that wait for assembling, per decoding thread.
 const WAITING: usize = 2;
@@ -23,7 +23,7 @@ const MEMORY_SHARE: usize = 32;
 #[derive(Default)]
 pub(crate) struct Decoding {
     /// A decoder for each thread. If there is none, records are not decoded ahead.
-    pub(crate) decoders: Vec<PartsDecoder>,
+    pub(crate) decoders: Vec<AheadDecoder>,
     /// Memory limit of the run in bytes.
     pub(crate) max_memory: Option<usize>,
     /// If true, measure the time of each record.
@@ -66,7 +66,7 @@ enum Message {
 
 /// Reader of records on a separate thread.
 ///
-/// At most three records of the maximum length are in memory: one is being read, and one is in a batch, with its parts.
+/// At most three records of the maximum length are in memory: one is being read, and one is in a batch, decoded.
 pub(crate) struct ReadAhead {
     messages: Receiver<Result<Message, IngestError>>,
     /// Next batch, which is being decoded.

@@ -4,19 +4,17 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::record::{Record, RecordContent};
-use crate::decode::DecodedAhead;
-use crate::parts::{Parts, PartsDecoder, Span};
+use crate::decoded::{AheadDecoder, Decoded, Place};
 
 /// Target size of a batch in bytes. A longer record is a batch.
 pub(super) const BATCH_LEN: usize = 1 << 20;
 
-/// Batch of records, with their parts if they were decoded.
+/// Batch of records, and what was decoded of them.
 #[derive(Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     records: Vec<Entry>,
-    parts: Parts,
-    is_decoded: bool,
+    decoded: Box<Decoded>,
 }
 
 /// Record of a batch.
@@ -25,7 +23,7 @@ struct Entry {
     offset: u64,
     kind: Kind,
     bytes: Range<usize>,
-    parts: Option<Span>,
+    decoded: Option<Place>,
     decoding: Duration,
 }
 
@@ -42,7 +40,7 @@ enum Kind {
 /// Record of a batch, with what another thread made of it.
 pub(crate) struct BatchRecord<'b> {
     pub(crate) record: Record<'b>,
-    pub(crate) decoded: DecodedAhead<'b>,
+    pub(crate) decoded: Option<(&'b Decoded, &'b Place)>,
     /// Time that decoding took, if it was measured.
     pub(crate) decoding: Duration,
 }
@@ -61,15 +59,15 @@ impl Batch {
         self.bytes.extend_from_slice(bytes);
         let bytes = start..self.bytes.len();
         let Record { number, offset, .. } = record;
-        self.records.push(Entry { number, offset, kind, bytes, parts: None, decoding: Duration::ZERO });
+        self.records.push(Entry { number, offset, kind, bytes, decoded: None, decoding: Duration::ZERO });
     }
 
     pub(super) fn is_full(&self) -> bool {
         self.len() >= BATCH_LEN
     }
 
-    /// Returns the memory of the records in bytes, without their parts. Entries of short records take more than the
-    /// records.
+    /// Returns the memory of the records in bytes, without what was decoded of them. Entries of short records take more
+    /// than the records.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() + self.records.len() * size_of::<Entry>()
     }
@@ -77,19 +75,17 @@ impl Batch {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.records.clear();
-        self.parts.clear();
-        self.is_decoded = false;
+        self.decoded.clear();
     }
 
-    /// Decodes the whole records to parts.
-    pub(super) fn decode(&mut self, decoder: &mut PartsDecoder, is_timed: bool) {
-        let Self { bytes, records, parts, .. } = self;
+    /// Decodes the whole records.
+    pub(super) fn decode(&mut self, decoder: &mut AheadDecoder, is_timed: bool) {
+        let Self { bytes, records, decoded } = self;
         for entry in records.iter_mut().filter(|entry| entry.kind == Kind::Whole) {
             let started = is_timed.then(Instant::now);
-            entry.parts = decoder.decode(bytes.get(entry.bytes.clone()).unwrap_or_default(), parts);
+            entry.decoded = decoder.decode(bytes.get(entry.bytes.clone()).unwrap_or_default(), decoded);
             entry.decoding = started.map(|started| started.elapsed()).unwrap_or_default();
         }
-        self.is_decoded = true;
     }
 
     /// Returns the records in order.
@@ -104,11 +100,7 @@ impl Batch {
                 Kind::TooLong => RecordContent::TooLong,
                 Kind::Damaged => RecordContent::Damaged(str::from_utf8(bytes).unwrap_or_default()),
             };
-            let decoded = match &entry.parts {
-                Some(span) => DecodedAhead::Parts(&self.parts, span),
-                None if self.is_decoded => DecodedAhead::Refused,
-                None => DecodedAhead::Not,
-            };
+            let decoded = entry.decoded.as_ref().map(|place| (&*self.decoded, place));
             let record = Record { number: entry.number, offset: entry.offset, content };
             BatchRecord { record, decoded, decoding: entry.decoding }
         })

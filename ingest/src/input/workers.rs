@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::batch::Batch;
-use crate::parts::PartsDecoder;
+use crate::decoded::AheadDecoder;
 
 /// Stack of a thread in bytes: as large as that of a main thread, since nested JSON is decoded by recursion.
 const STACK_LEN: usize = 8 << 20;
@@ -13,12 +13,12 @@ const STACK_LEN: usize = 8 << 20;
 /// Batch to decode, and the place of the result.
 type Job = (Batch, SyncSender<Batch>);
 
-/// Threads that decode batches to parts. They end when this is dropped, after their current batch.
+/// Threads that decode batches. They end when this is dropped, after their current batch.
 pub(super) struct Workers(Sender<Job>);
 
 impl Workers {
     /// Starts a thread per decoder. Returns `None` if there are no decoders, or if no thread can be started.
-    pub(super) fn start(decoders: Vec<PartsDecoder>, is_timed: bool) -> Option<Self> {
+    pub(super) fn start(decoders: Vec<AheadDecoder>, is_timed: bool) -> Option<Self> {
         let (sender, jobs) = channel();
         let jobs = Arc::new(Mutex::new(jobs));
         let mut count = 0;
@@ -40,7 +40,7 @@ impl Workers {
     }
 }
 
-fn work(jobs: &Mutex<Receiver<Job>>, mut decoder: PartsDecoder, is_timed: bool) {
+fn work(jobs: &Mutex<Receiver<Job>>, mut decoder: AheadDecoder, is_timed: bool) {
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((mut batch, done)) = job else { return };

@@ -2,13 +2,15 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `sink` | [`OtlpSink`], the sink of the parts of a request |
+//! | `requests` | [`Requests`]: what was decoded, as arrays |
+//! | `request` | [`Request`]: one of them, as it is read |
 //! | `kind` | [`MetricKind`], the kinds of metrics |
 //! | `value` | attribute values as text |
 //! | `json` | decoding of requests as JSON |
 //! | `proto` | decoding of requests as protobuf |
 //!
-//! Both decoders read a request in one walk, without a model in memory. Parts are borrowed from the bytes.
+//! Both decoders write a request into arrays, in one walk and without a model in memory. Threads decode; what is
+//! decoded is read once, by the [`Assembler`](crate::Assembler).
 //!
 //! JSON follows the [protocol's mapping][json]: 64-bit integers may be strings or numbers, and unknown fields are
 //! ignored. Field names may be `camelCase` or `snake_case`, or those of captures that are older than scopes
@@ -36,50 +38,36 @@
 //! In arrays and key-value lists, strings, bytes, `NaN`, `Infinity` and `-Infinity` are quoted.
 //!
 //! ```
-//! use chronoxide_format::metadata::MetricMetadata;
-//! use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
-//! use std::convert::Infallible;
+//! use chronoxide_ingest::otlp::{Needs, Requests, decode_otlp_json};
 //!
-//! /// Collects the parts as lines.
-//! #[derive(Default)]
-//! struct Lines(Vec<String>);
-//!
-//! impl OtlpSink for Lines {
-//!     type Error = Infallible;
-//!     fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), Infallible> {
-//!         self.0.push(format!("{level:?} {key}={value}"));
-//!         Ok(())
-//!     }
-//!     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
-//!         self.0.push(format!("metric {}", metadata.name));
-//!         Ok(())
-//!     }
-//!     fn point(&mut self, point: &Point<'_>) -> Result<(), Infallible> {
-//!         self.0.push(format!("{:?} at {}", point.kind, point.time_unix_nano));
-//!         Ok(())
-//!     }
-//! }
-//!
-//! let mut lines = Lines::default();
-//! decode_otlp_json(br#"{"resourceMetrics":[{
+//! let record = br#"{"resourceMetrics":[{
 //!     "resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},
 //!     "scopeMetrics":[{"scope":{"name":"http"},"metrics":[{"name":"requests","sum":{"dataPoints":[
-//!         {"attributes":[{"key":"code","value":{"intValue":"200"}}],"timeUnixNano":"7"}]}}]}]}]}"#, &mut lines)?;
-//! assert_eq!(lines.0, [
-//!     "Resource service.name=cart", "Scope otel_scope_name=http", "metric requests", "Point code=200", "Sum at 7",
-//! ]);
-//! # Ok::<(), chronoxide_ingest::DecodeError<Infallible>>(())
+//!         {"attributes":[{"key":"code","value":{"intValue":"200"}}],"timeUnixNano":"7"}]}}]}]}]}"#;
+//! let mut requests = Requests::default();
+//! let place = decode_otlp_json(record, Needs::default(), &mut requests)?;
+//! let resource = requests.get(&place, record).resources().next().ok_or("a resource")?;
+//! let attribute = resource.attributes().flat_map(|list| list.iter()).next().ok_or("an attribute")??;
+//! assert_eq!(attribute, ("service.name".into(), "cart".into()));
+//! let metric = resource.scopes().flat_map(|scope| scope.metrics()).next().ok_or("a metric")?;
+//! assert_eq!(metric.metadata().name, "requests");
+//! let times: Vec<u64> = metric.points().map(|point| point.time_unix_nano()).collect();
+//! assert_eq!(times, [7]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod json;
 mod kind;
 mod proto;
-mod sink;
+mod request;
+mod requests;
 mod value;
 
 pub(crate) use json::Text;
 pub use json::decode_otlp_json;
+pub(crate) use json::decode_within as decode_json_within;
 pub use kind::MetricKind;
+pub(crate) use proto::decode_within as decode_proto_within;
 pub use proto::{decode_otlp_proto, looks_like_request};
-pub(crate) use proto::{odd_attribute, run_of_attributes};
-pub use sink::{Level, NO_RECORDED_VALUE, Needs, OtlpSink, Owner, Point};
+pub use request::{AttributeList, Metric, NO_RECORDED_VALUE, Point, Request, Resource, Scope};
+pub use requests::{Level, Needs, RequestPlace, Requests};

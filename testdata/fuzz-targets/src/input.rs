@@ -1,17 +1,15 @@
 //! Targets that read inputs of ingest.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::io::Cursor;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
-use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
+use chronoxide_ingest::otlp::{Needs, Requests, decode_otlp_json};
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestError, IngestOptions};
 use chronoxide_labels::{KeysetStore, LabelSets, Layout, MAX_LABELS, StoreRef};
 use chronoxide_testkit::fuzzing::program::Program;
@@ -30,8 +28,8 @@ pub fn otlp_json(bytes: &[u8]) {
     let policy = policy(options);
     let options_of_run = AssembleOptions { policy, ..AssembleOptions::default() };
     let mut assembler = Assembler::new(options_of_run, Vec::new());
-    let collected = decode_otlp_json(line, &mut assembler);
-    let decoded = decode_otlp_json(line, &mut Ignore);
+    let collected = assembler.otlp_json(line);
+    let decoded = decode_otlp_json(line, Needs::default(), &mut Requests::default());
     match &collected {
         Ok(()) => {
             assert!(decoded.is_ok(), "what is collected cannot be decoded without collecting");
@@ -201,23 +199,4 @@ fn records(capture: &[u8], options: &IngestOptions, buffer_len: usize) -> (Vec<S
         Err(error) => error.to_string(),
     };
     (found, end)
-}
-
-/// Takes everything and does nothing.
-struct Ignore;
-
-impl OtlpSink for Ignore {
-    type Error = Infallible;
-
-    fn attribute(&mut self, _: Level, _: &str, _: &str) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn point(&mut self, _: &Point<'_>) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn metric(&mut self, _: &MetricMetadata<'_>) -> Result<(), Infallible> {
-        Ok(())
-    }
 }

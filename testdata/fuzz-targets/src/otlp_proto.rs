@@ -6,7 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chronoxide_format::metadata::{MetricMetadata, Monotonicity};
 use chronoxide_ingest::error::DecodeError;
-use chronoxide_ingest::otlp::{Level, Needs, OtlpSink, Point, decode_otlp_proto};
+use chronoxide_ingest::otlp::{
+    AttributeList, MetricKind, Needs, Request, Requests, decode_otlp_json, decode_otlp_proto,
+};
 use chronoxide_ingest::protobuf::ProtoError;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -14,7 +16,7 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::metrics::v1::{Metric, metric::Data};
 use prost::Message;
 
-/// A request: what the generated decoder makes of it, and nothing else, is what is given to a sink.
+/// A request: what the generated decoder makes of it, and nothing else, is what is read of it.
 ///
 /// # Panics
 /// If a promise of ingest is broken.
@@ -23,14 +25,12 @@ pub fn otlp_proto(bytes: &[u8]) {
     if bytes.windows(2).any(|key| key[0] & 0xf8 == 0xc0 && key[1] & 0x7f == 0x3e) {
         return;
     }
-    let mut given = Parts::default();
-    let read = decode_otlp_proto(bytes, &mut given);
-    match (ExportMetricsServiceRequest::decode(bytes), read) {
-        (Ok(request), Ok(())) => {
-            assert_eq!(given.0, Parts::from_request(&request).0, "another reading finds other parts")
+    match (ExportMetricsServiceRequest::decode(bytes), Parts::from_proto(bytes)) {
+        (Ok(request), Ok(read)) => {
+            assert_eq!(read.0, Parts::from_request(&request).0, "another reading finds other parts")
         }
         // The generated decoder reads nested lists a little deeper.
-        (_, Err(DecodeError::Proto(ProtoError::TooDeep { .. }))) => {}
+        (_, Err(ProtoError::TooDeep { .. })) => {}
         (Ok(_), Err(error)) => panic!("a request is refused: {error}"),
         // The generated decoder also checks fields that do not become labels.
         (Err(_), _) => {}
@@ -41,44 +41,64 @@ pub fn otlp_proto(bytes: &[u8]) {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parts(pub Vec<String>);
 
-impl OtlpSink for Parts {
-    type Error = Infallible;
-
-    fn needs(&self) -> Needs {
-        Needs { metadata_first: true, buckets: true, ..Needs::default() }
+impl Parts {
+    /// The parts of a request as protobuf.
+    ///
+    /// # Errors
+    /// The request is malformed, or one of its attributes.
+    pub fn from_proto(record: &[u8]) -> Result<Self, ProtoError> {
+        let mut requests = Requests::default();
+        let place = decode_otlp_proto(record, NEEDS, &mut requests)?;
+        Self::read(requests.get(&place, record))
     }
 
-    fn resource(&mut self) -> Result<(), Infallible> {
-        self.0.push("resource".to_owned());
-        Ok(())
+    /// The parts of a request as JSON.
+    ///
+    /// # Errors
+    /// The request is malformed.
+    pub fn from_json(record: &[u8]) -> Result<Self, DecodeError<Infallible>> {
+        let mut requests = Requests::default();
+        let place = decode_otlp_json(record, NEEDS, &mut requests)?;
+        Ok(Self::read(requests.get(&place, record))?)
     }
 
-    fn scope(&mut self) -> Result<(), Infallible> {
-        self.0.push("scope".to_owned());
-        Ok(())
+    fn read(request: Request<'_>) -> Result<Self, ProtoError> {
+        let mut parts = Self::default();
+        for resource in request.resources() {
+            parts.0.push("resource".to_owned());
+            parts.lists("Resource", resource.attributes())?;
+            for scope in resource.scopes() {
+                parts.0.push("scope".to_owned());
+                parts.lists("Scope", scope.attributes())?;
+                for each in scope.metrics() {
+                    let metadata = metric(&each.metadata());
+                    parts.0.push(metadata.clone());
+                    for point in each.points() {
+                        parts.lists("Point", point.attributes())?;
+                        let (kind, time, flags) = (point.kind(), point.time_unix_nano(), point.flags());
+                        let (bounds, none): (_, &[f64]) = (point.bounds(), &[]);
+                        let (bounds, quantiles) =
+                            if kind == MetricKind::Summary { (none, bounds) } else { (bounds, none) };
+                        let has_sum = point.has_sum();
+                        parts.0.push(format!("{kind:?} {time} {flags} {has_sum} {bounds:?} {quantiles:?}"));
+                    }
+                    parts.0.push(format!("end of {metadata} after {}", each.points().len()));
+                }
+            }
+        }
+        Ok(parts)
     }
 
-    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), Infallible> {
-        self.0.push(format!("{level:?} {key:?} = {value:?}"));
-        Ok(())
-    }
-
-    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
-        self.0.push(metric(metadata));
-        Ok(())
-    }
-
-    fn point(&mut self, point: &Point<'_>) -> Result<(), Infallible> {
-        let Point { kind, time_unix_nano, flags, has_sum, bucket_bounds, quantiles } = point;
-        self.0.push(format!("{kind:?} {time_unix_nano} {flags} {has_sum} {bucket_bounds:?} {quantiles:?}"));
-        Ok(())
-    }
-
-    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), Infallible> {
-        self.0.push(format!("end of {} after {point_count}", metric(metadata)));
+    fn lists<'a>(&mut self, level: &str, lists: impl Iterator<Item = AttributeList<'a>>) -> Result<(), ProtoError> {
+        for attribute in lists.flat_map(AttributeList::iter) {
+            let (key, value) = attribute?;
+            self.0.push(format!("{level} {key:?} = {value:?}"));
+        }
         Ok(())
     }
 }
+
+const NEEDS: Needs = Needs { buckets: true, scope_schema_url: false, without_invalid_texts: false };
 
 fn metric(metadata: &MetricMetadata<'_>) -> String {
     let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = metadata;

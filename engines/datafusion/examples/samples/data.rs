@@ -8,7 +8,6 @@ use arrow::array::{ArrayRef, Float64Array, RecordBatch, TimestampMillisecondArra
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use chronoxide_arrow::{BlockTable, Column, Strings};
-use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_workload::{Options, Workload};
@@ -45,7 +44,7 @@ impl Files {
         let workload = Workload::new(Options { series, ..Options::default() }).expect("valid options");
         let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
         for request in workload.requests() {
-            decode_otlp_proto(&request.encode_to_vec(), &mut assembler).expect("valid requests");
+            assembler.otlp_proto(&request.encode_to_vec()).expect("valid requests");
         }
         let (_, blocks) = assembler.finish().expect("within limits");
         let block = blocks.into_iter().next().expect("one block");

@@ -14,3 +14,4 @@ mod walk;
 
 pub(crate) use text::Text;
 pub use walk::decode_otlp_json;
+pub(crate) use walk::decode_within;

@@ -1,7 +1,7 @@
 //! Messages and fields of the protocol that labels need.
 
 use super::super::kind::MetricKind;
-use super::super::sink::Level;
+use super::super::requests::Level;
 
 /// Message of the protocol on the way from a request to a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

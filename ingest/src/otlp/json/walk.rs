@@ -1,62 +1,70 @@
 //! One walk over a request as JSON, without a model in memory.
 //!
-//! Parts are given to the sink as they are read. In the order of the protocol, descriptions come first (the resource
-//! before its scopes, the scope before its metrics, the name before the points). JSON may have another order: fields
-//! before their description are kept as text and read at the end of their message. At most five levels can be deferred,
-//! so no byte is read more than six times.
+//! Fields may come in any order: each level is written into an array of its own.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt;
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
-use super::super::sink::{Level, Needs, OtlpSink, Point};
+use super::super::requests::{Level, Needs, PointFacts, RequestPlace, Requests, TooManyParts, Writer};
 use super::schema::{Field, Message};
 use super::text::{Double, Text, Unsigned};
 use super::value::KeyValue;
 use crate::error::DecodeError;
+use crate::invalid::{is_marked, mark};
 use crate::surrogates::replace_lone;
 
-/// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
-///
-/// Memory is bounded: only deferred fields are kept. If the request is malformed, the sink may have got parts of it. To
-/// take all or nothing, decode it into a sink that ignores everything first.
+/// Decodes one `ExportMetricsServiceRequest`, and adds it to `requests`.
 ///
 /// # Errors
 ///
-/// The bytes are not JSON or not such a request, or the sink refuses a part.
-pub fn decode_otlp_json<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
-    let text = replace_lone(std::str::from_utf8(bytes)?);
+/// The bytes are not JSON or not such a request, or have far more parts than bytes. Then nothing is added.
+pub fn decode_otlp_json(
+    bytes: &[u8],
+    needs: Needs,
+    requests: &mut Requests,
+) -> Result<RequestPlace, DecodeError<Infallible>> {
+    decode_within(bytes, needs, None, requests)
+}
+
+/// Decodes a request whose parts take at most `limit` bytes.
+pub(crate) fn decode_within<E>(
+    bytes: &[u8],
+    needs: Needs,
+    limit: Option<usize>,
+    requests: &mut Requests,
+) -> Result<RequestPlace, DecodeError<E>> {
+    let marked = if needs.without_invalid_texts { mark(bytes) } else { None };
+    let text = match &marked {
+        Some(text) => text,
+        None => std::str::from_utf8(bytes)?,
+    };
+    let text = replace_lone(text);
     let mut walk = Walk {
-        needs: sink.needs(),
-        sink,
-        failure: None,
+        needs,
+        is_marked: marked.is_some(),
+        writer: Writer::new(requests, bytes.len(), limit),
         metric: Metric::default(),
-        bucket_bounds: Vec::new(),
-        quantiles: Vec::new(),
+        point_is_invalid: false,
     };
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     let result = Node { walk: &mut walk, message: Message::Request }
         .deserialize(&mut deserializer)
         .and_then(|()| deserializer.end());
-    match (walk.failure, result) {
-        (Some(failure), _) => Err(DecodeError::Sink(failure)),
-        (None, result) => result.map_err(DecodeError::Json),
-    }
+    walk.writer.end(result).map_err(DecodeError::Json)
 }
 
 /// State of the walk.
-struct Walk<'s, 'de, S: OtlpSink> {
-    sink: &'s mut S,
+struct Walk<'r, 'de> {
     needs: Needs,
-    /// Error of the sink that stopped the walk, while serde returns an error of its own.
-    failure: Option<S::Error>,
+    /// True if texts that are not UTF-8 are [marked](crate::invalid).
+    is_marked: bool,
+    writer: Writer<'r>,
     metric: Metric<'de>,
-    /// Bounds and quantiles of the current point.
-    bucket_bounds: Vec<f64>,
-    quantiles: Vec<f64>,
+    point_is_invalid: bool,
 }
 
 /// Current metric.
@@ -68,66 +76,69 @@ struct Metric<'de> {
     metric_type: MetricType,
     temporality: Temporality,
     is_monotonic: bool,
-    /// True if the sink got the metric.
-    has_begun: bool,
-    point_count: u64,
 }
 
-impl Metric<'_> {
-    fn metadata(&self) -> MetricMetadata<'_> {
-        MetricMetadata {
-            name: &self.name,
-            metric_type: self.metric_type,
-            temporality: self.temporality,
-            monotonicity: self.is_monotonic.into(),
-            unit: &self.unit,
-            description: &self.description,
+fn too_many<E: Error>(TooManyParts { limit }: TooManyParts) -> E {
+    E::custom(format_args!("more than {limit} bytes of parts, which is too much for its length"))
+}
+
+impl Walk<'_, '_> {
+    /// Returns true if a text is left out because it is not UTF-8, and counts it.
+    fn leaves_out(&mut self, text: &str) -> bool {
+        let is_left_out = self.is_marked && is_marked(text);
+        if is_left_out {
+            self.writer.invalid_text();
         }
-    }
-}
-
-impl<S: OtlpSink> Walk<'_, '_, S> {
-    /// Gives a part to the sink.
-    fn give<E: Error>(&mut self, give: impl FnOnce(&mut S) -> Result<(), S::Error>) -> Result<(), E> {
-        give(self.sink).map_err(|failure| stopped(&mut self.failure, failure))
+        is_left_out
     }
 
-    /// Begins the metric before its first point, or at its end.
-    fn begin_metric<E: Error>(&mut self) -> Result<(), E> {
-        if std::mem::replace(&mut self.metric.has_begun, true) {
+    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), TooManyParts> {
+        // One text is counted if both are invalid.
+        if self.leaves_out(key) || self.leaves_out(value) {
+            self.point_is_invalid |= level == Level::Point;
+            self.writer.is_invalid(level);
             return Ok(());
         }
-        let result = self.sink.metric(&self.metric.metadata());
-        result.map_err(|failure| stopped(&mut self.failure, failure))
+        self.writer.attribute(level, key, value)
     }
 
-    fn end_metric<E: Error>(&mut self) -> Result<(), E> {
-        self.begin_metric()?;
-        let result = self.sink.metric_ends(&self.metric.metadata(), self.metric.point_count);
-        result.map_err(|failure| stopped(&mut self.failure, failure))
+    /// Writes the fields of a scope.
+    fn scope_fields(&mut self, name: &str, version: &str, schema_url: &str) -> Result<(), TooManyParts> {
+        let [name, version, schema_url] = [name, version, schema_url].map(|text| {
+            if self.leaves_out(text) {
+                self.writer.is_invalid(Level::Scope);
+                return "";
+            }
+            text
+        });
+        self.writer.scope_fields(name, version, schema_url)
     }
 
-    fn end_point<E: Error>(&mut self, point: Point<'_>, bucket_count: usize) -> Result<(), E> {
-        let bucket_bounds = self.bucket_bounds.get(..bucket_count).unwrap_or(&self.bucket_bounds);
-        let point = Point { bucket_bounds, quantiles: &self.quantiles, ..point };
-        let result = self.sink.point(&point);
-        result.map_err(|failure| stopped(&mut self.failure, failure))
+    fn end_metric(&mut self) -> Result<(), TooManyParts> {
+        let Metric { name, unit, description, metric_type, temporality, is_monotonic } =
+            std::mem::take(&mut self.metric);
+        let [name, unit, description] =
+            [(&name, true), (&unit, true), (&description, false)].map(|(text, is_needed)| {
+                if self.leaves_out(text) {
+                    if is_needed {
+                        self.writer.metric_is_invalid();
+                    }
+                    return "";
+                }
+                text
+            });
+        let monotonicity = is_monotonic.into();
+        self.writer.metadata(&MetricMetadata { name, metric_type, temporality, monotonicity, unit, description })
     }
-}
-
-/// Keeps the error of the sink. Returns the error for serde.
-fn stopped<F, E: Error>(place: &mut Option<F>, failure: F) -> E {
-    *place = Some(failure);
-    E::custom("stopped by the sink")
 }
 
 /// Deserializer of a message.
-struct Node<'w, 's, 'de, S: OtlpSink> {
-    walk: &'w mut Walk<'s, 'de, S>,
+struct Node<'w, 'r, 'de> {
+    walk: &'w mut Walk<'r, 'de>,
     message: Message,
 }
 
-/// Descriptions of a message, known at its end.
+/// Fields of a message.
 #[derive(Default)]
 struct Known<'de> {
     name: Cow<'de, str>,
@@ -139,57 +150,42 @@ struct Known<'de> {
     quantile: f64,
 }
 
-impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
-    fn begin<E: Error>(&mut self) -> Result<(), E> {
+impl<'de> Node<'_, '_, 'de> {
+    fn begin(&mut self) -> Result<(), TooManyParts> {
         let walk = &mut *self.walk;
         match self.message {
-            Message::ResourceMetrics => walk.give(S::resource),
-            Message::ScopeMetrics => walk.give(S::scope),
-            Message::Metric => {
-                walk.metric = Metric::default();
-                Ok(())
-            }
+            Message::ResourceMetrics => walk.writer.resource(),
+            Message::ScopeMetrics => walk.writer.scope(),
+            Message::Metric => walk.writer.metric(),
             Message::Data(kind) => {
                 walk.metric.metric_type = kind.metric_type();
                 Ok(())
             }
             Message::Point(_) => {
-                walk.begin_metric()?;
-                walk.metric.point_count += 1;
-                walk.bucket_bounds.clear();
-                walk.quantiles.clear();
-                walk.give(S::point_begins)
+                walk.point_is_invalid = false;
+                walk.writer.point()
             }
             _ => Ok(()),
         }
     }
 
-    fn end<E: Error>(&mut self, known: &Known<'de>) -> Result<(), E> {
+    fn end(&mut self, known: &Known<'de>) -> Result<(), TooManyParts> {
+        let walk = &mut *self.walk;
         match self.message {
-            Message::Scope => {
-                for (key, value) in [("otel_scope_name", &known.name), ("otel_scope_version", &known.version)] {
-                    if !value.is_empty() {
-                        self.walk.give(|sink| sink.attribute(Level::Scope, key, value))?;
-                    }
-                }
-                Ok(())
-            }
-            Message::Metric => self.walk.end_metric(),
+            Message::Scope => walk.scope_fields(&known.name, &known.version, ""),
+            Message::Metric => walk.end_metric(),
             Message::Point(kind) => {
-                let point = Point {
+                let facts = PointFacts {
                     kind,
                     time_unix_nano: known.time,
-                    flags: known.flags,
+                    // Flags are 32 bits wide.
+                    flags: known.flags as u32,
                     has_sum: known.has_sum,
-                    bucket_bounds: &[],
-                    quantiles: &[],
+                    is_invalid: walk.point_is_invalid,
                 };
-                self.walk.end_point(point, known.bucket_count)
+                walk.writer.point_ends(&facts, known.bucket_count)
             }
-            Message::Quantile => {
-                self.walk.quantiles.push(known.quantile);
-                Ok(())
-            }
+            Message::Quantile => walk.writer.double(known.quantile),
             _ => Ok(()),
         }
     }
@@ -205,9 +201,7 @@ impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
             Field::Version => known.version = Text.deserialize(value)?,
             Field::SchemaUrl => {
                 let url = Text.deserialize(value)?;
-                if !url.is_empty() {
-                    walk.give(|sink| sink.attribute(Level::Scope, "otel_scope_schema_url", &url))?;
-                }
+                walk.scope_fields("", "", &url).map_err(too_many)?;
             }
             Field::Description => walk.metric.description = Text.deserialize(value)?,
             Field::Unit => walk.metric.unit = Text.deserialize(value)?,
@@ -232,19 +226,9 @@ impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
             && !self.walk.needs.buckets
             || field == Field::SchemaUrl && !self.walk.needs.scope_schema_url
     }
-
-    /// Returns true if the field is always read at the end of its message.
-    fn is_last(&self, field: Field) -> bool {
-        let is_described = matches!(
-            (self.message, field),
-            (Message::Metric, Field::One(Message::Data(_))) | (Message::Data(_), Field::Many(Message::Point(_)))
-        );
-        let is_metric = (self.message, field) == (Message::ScopeMetrics, Field::Many(Message::Metric));
-        is_described && self.walk.needs.metadata_first || is_metric && self.walk.needs.scope_schema_url
-    }
 }
 
-impl<'de, S: OtlpSink> DeserializeSeed<'de> for Node<'_, '_, 'de, S> {
+impl<'de> DeserializeSeed<'de> for Node<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -252,7 +236,7 @@ impl<'de, S: OtlpSink> DeserializeSeed<'de> for Node<'_, '_, 'de, S> {
     }
 }
 
-impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, 'de, S> {
+impl<'de> Visitor<'de> for Node<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -265,10 +249,9 @@ impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, 'de, S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        self.begin()?;
+        self.begin().map_err(too_many)?;
         let mut known = Known::default();
-        let mut put_off: Vec<(Field, &'de RawValue)> = Vec::new();
-        let (mut has_description, mut has_begun) = (false, false);
+        let (mut has_description, mut has_described) = (false, false);
         let (mut is_empty, mut is_known) = (true, false);
         while let Some(field) = map.next_key_seed(FieldOf(self.message))? {
             (is_empty, is_known) = (false, is_known || field.is_some());
@@ -276,30 +259,25 @@ impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, 'de, S> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
+            // A description may come before or after what it describes, but not in two parts around it: its lists
+            // are neighbours.
             if self.message.describes(field) {
-                if has_begun {
+                if has_described {
                     return Err(A::Error::custom(format_args!(
                         "{} is described a second time, after what it describes",
                         self.message.name()
                     )));
                 }
                 has_description = true;
-            } else if self.is_last(field) || self.message.is_described(field) && !has_description {
-                put_off.push((field, map.next_value()?));
-                continue;
             } else if self.message.is_described(field) {
-                has_begun = true;
+                has_described = has_description;
             }
             map.next_value_seed(FieldValue { node: &mut self, known: &mut known, field })?;
         }
         if self.message == Message::Request && !is_empty && !is_known {
             return Err(A::Error::custom("an object without resourceMetrics is not a request"));
         }
-        for (field, text) in put_off {
-            let mut value = serde_json::Deserializer::from_str(text.get());
-            self.field(field, &mut known, &mut value).map_err(A::Error::custom)?;
-        }
-        self.end(&known)
+        self.end(&known).map_err(too_many)
     }
 }
 
@@ -327,13 +305,13 @@ impl Visitor<'_> for FieldOf {
 }
 
 /// Reads the content of a field.
-struct FieldValue<'n, 'w, 's, 'de, S: OtlpSink> {
-    node: &'n mut Node<'w, 's, 'de, S>,
+struct FieldValue<'n, 'w, 'r, 'de> {
+    node: &'n mut Node<'w, 'r, 'de>,
     known: &'n mut Known<'de>,
     field: Field,
 }
 
-impl<'de, S: OtlpSink> DeserializeSeed<'de> for FieldValue<'_, '_, '_, 'de, S> {
+impl<'de> DeserializeSeed<'de> for FieldValue<'_, '_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
@@ -342,8 +320,8 @@ impl<'de, S: OtlpSink> DeserializeSeed<'de> for FieldValue<'_, '_, '_, 'de, S> {
 }
 
 /// Deserializer of a repeated field.
-struct Items<'w, 's, 'de, S: OtlpSink> {
-    walk: &'w mut Walk<'s, 'de, S>,
+struct Items<'w, 'r, 'de> {
+    walk: &'w mut Walk<'r, 'de>,
     item: Item,
 }
 
@@ -355,7 +333,7 @@ enum Item {
     BucketBound,
 }
 
-impl<'de, S: OtlpSink> DeserializeSeed<'de> for Items<'_, '_, 'de, S> {
+impl<'de> DeserializeSeed<'de> for Items<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -363,7 +341,7 @@ impl<'de, S: OtlpSink> DeserializeSeed<'de> for Items<'_, '_, 'de, S> {
     }
 }
 
-impl<'de, S: OtlpSink> Visitor<'de> for Items<'_, '_, 'de, S> {
+impl<'de> Visitor<'de> for Items<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -386,12 +364,12 @@ impl<'de, S: OtlpSink> Visitor<'de> for Items<'_, '_, 'de, S> {
             }
             Item::Attribute(level) => {
                 while let Some((key, value)) = items.next_element_seed(KeyValue)? {
-                    self.walk.give(|sink| sink.attribute(level, &key, &value.into_text()))?;
+                    self.walk.attribute(level, &key, &value.into_text()).map_err(too_many)?;
                 }
             }
             Item::BucketBound => {
                 while let Some(bound) = items.next_element_seed(Double)? {
-                    self.walk.bucket_bounds.push(bound);
+                    self.walk.writer.double(bound).map_err(too_many)?;
                 }
             }
         }

@@ -13,5 +13,6 @@
 mod value;
 mod walk;
 
+pub(super) use value::key_value;
+pub(crate) use walk::decode_within;
 pub use walk::{decode_otlp_proto, looks_like_request};
-pub(crate) use walk::{odd_attribute, run_of_attributes};

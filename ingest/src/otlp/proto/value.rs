@@ -41,7 +41,7 @@ impl Joining {
 
 /// Reads a `KeyValue`: an attribute, or a member of a key-value list.
 #[inline]
-pub(super) fn key_value(mut fields: Fields<'_>) -> Result<(Cow<'_, str>, Value<'_>), ProtoError> {
+pub(in super::super) fn key_value(mut fields: Fields<'_>) -> Result<(Cow<'_, str>, Value<'_>), ProtoError> {
     nested_key_value(&mut fields, MAX_LIST_DEPTH, &mut Joining(MAX_JOINED))
 }
 

@@ -7,33 +7,37 @@
 use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
 use super::super::kind::MetricKind;
-use super::super::sink::{Level, Needs, OtlpSink, Owner, Point};
+use super::super::requests::{Level, Needs, PointFacts, RequestPlace, Requests, TooManyParts, Writer};
 use super::value::key_value;
-use crate::error::DecodeError;
 use crate::protobuf::{Field, Fields, ProtoError};
 
-/// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
+/// Decodes one `ExportMetricsServiceRequest`, and adds it to `requests`.
 ///
-/// If the request is malformed, the sink may have got parts of it. To take all or nothing, decode it into a sink that
-/// ignores everything first. Fields that labels do not need are not checked, such as exemplars.
+/// Fields that labels do not need are not checked, such as exemplars.
 ///
 /// # Errors
 ///
-/// The bytes are not such a request, or the sink refuses a part.
-pub fn decode_otlp_proto<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
-    let mut walk = Walk { needs: sink.needs(), sink, bucket_bounds: Vec::new(), quantiles: Vec::new() };
-    let mut request = Fields::new(bytes, 0);
-    // A nested message that ends early is malformed. Only the outermost message can be truncated.
-    let cut_off = |error| match error {
-        ProtoError::EndsEarly { offset } => ProtoError::CutOff { offset },
-        error => error,
-    };
-    while let Some(field) = request.next().map_err(cut_off)? {
-        if field.number == 1 {
-            walk.resource_metrics(field.message()?)?;
-        }
+/// The bytes are not such a request, or have far more parts than bytes. Then nothing is added.
+pub fn decode_otlp_proto(bytes: &[u8], needs: Needs, requests: &mut Requests) -> Result<RequestPlace, ProtoError> {
+    decode_within(bytes, needs, None, requests)
+}
+
+/// Decodes a request whose parts take at most `limit` bytes.
+pub(crate) fn decode_within(
+    bytes: &[u8],
+    needs: Needs,
+    limit: Option<usize>,
+    requests: &mut Requests,
+) -> Result<RequestPlace, ProtoError> {
+    let mut walk = Walk { needs, writer: Writer::new(requests, bytes.len(), limit) };
+    let result = walk.request(bytes);
+    walk.writer.end(result)
+}
+
+impl From<TooManyParts> for ProtoError {
+    fn from(TooManyParts { limit }: TooManyParts) -> Self {
+        Self::TooMany { offset: 0, what: "bytes of parts, which is too much for its length,", limit }
     }
-    Ok(())
 }
 
 /// Returns true if content that starts with `head` looks like a request with at least one resource. Text may begin with
@@ -62,17 +66,29 @@ fn within<'a>(message: &'a [u8], room: usize, keys: &[u8]) -> Option<(usize, &'a
 }
 
 /// State of the walk.
-struct Walk<'s, S: OtlpSink> {
-    sink: &'s mut S,
+struct Walk<'r> {
+    writer: Writer<'r>,
     needs: Needs,
-    /// Bounds and quantiles of the current point.
-    bucket_bounds: Vec<f64>,
-    quantiles: Vec<f64>,
 }
 
-impl<S: OtlpSink> Walk<'_, S> {
-    fn resource_metrics(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
-        self.sink.resource().map_err(DecodeError::Sink)?;
+impl Walk<'_> {
+    fn request(&mut self, bytes: &[u8]) -> Result<(), ProtoError> {
+        let mut request = Fields::new(bytes, 0);
+        // A nested message that ends early is malformed. Only the outermost message can be truncated.
+        let cut_off = |error| match error {
+            ProtoError::EndsEarly { offset } => ProtoError::CutOff { offset },
+            error => error,
+        };
+        while let Some(field) = request.next().map_err(cut_off)? {
+            if field.number == 1 {
+                self.resource_metrics(field.message()?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn resource_metrics(&mut self, fields: Fields<'_>) -> Result<(), ProtoError> {
+        self.writer.resource()?;
         let mut description = fields;
         while let Some(field) = description.next()? {
             if field.number == 1 {
@@ -82,8 +98,7 @@ impl<S: OtlpSink> Walk<'_, S> {
                     let start = resource.offset();
                     let Some(field) = resource.next()? else { break };
                     if field.number == 1 {
-                        resource =
-                            self.attributes(Level::Resource, (field.bytes()?, field.end()), message.after(start))?;
+                        resource = self.attributes(Level::Resource, &field, message.after(start))?.0;
                     }
                 }
             }
@@ -98,8 +113,8 @@ impl<S: OtlpSink> Walk<'_, S> {
         Ok(())
     }
 
-    fn scope_metrics(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
-        self.sink.scope().map_err(DecodeError::Sink)?;
+    fn scope_metrics(&mut self, fields: Fields<'_>) -> Result<(), ProtoError> {
+        self.writer.scope()?;
         let (mut name, mut version, mut schema_url) = ("", "", "");
         let mut description = fields;
         while let Some(field) = description.next()? {
@@ -110,25 +125,17 @@ impl<S: OtlpSink> Walk<'_, S> {
                     let start = scope.offset();
                     let Some(field) = scope.next()? else { break };
                     match field.number {
-                        1 => name = self.text(&field, Owner::Scope)?,
-                        2 => version = self.text(&field, Owner::Scope)?,
-                        3 => {
-                            scope =
-                                self.attributes(Level::Scope, (field.bytes()?, field.end()), message.after(start))?
-                        }
+                        1 => name = self.text(&field, Self::scope_is_invalid)?,
+                        2 => version = self.text(&field, Self::scope_is_invalid)?,
+                        3 => scope = self.attributes(Level::Scope, &field, message.after(start))?.0,
                         _ => {}
                     }
                 }
             } else if field.number == 3 && self.needs.scope_schema_url {
-                schema_url = self.text(&field, Owner::Scope)?;
+                schema_url = self.text(&field, Self::scope_is_invalid)?;
             }
         }
-        let known = [("otel_scope_name", name), ("otel_scope_version", version), ("otel_scope_schema_url", schema_url)];
-        for (key, value) in known {
-            if !value.is_empty() {
-                self.sink.attribute(Level::Scope, key, value).map_err(DecodeError::Sink)?;
-            }
-        }
+        self.writer.scope_fields(name, version, schema_url)?;
         let mut described = fields;
         while let Some(field) = described.next()? {
             if field.number == 2 {
@@ -138,7 +145,8 @@ impl<S: OtlpSink> Walk<'_, S> {
         Ok(())
     }
 
-    fn metric(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+    fn metric(&mut self, fields: Fields<'_>) -> Result<(), ProtoError> {
+        self.writer.metric()?;
         let mut metadata = MetricMetadata::default();
         // A metric has one kind of data, that of its last field. Earlier fields of the same kind are pieces of it.
         let mut data: Option<(MetricKind, Fields<'_>)> = None;
@@ -147,9 +155,9 @@ impl<S: OtlpSink> Walk<'_, S> {
             let before = description;
             let Some(field) = description.next()? else { break };
             match field.number {
-                1 => metadata.name = self.text(&field, Owner::Metric)?,
-                2 => metadata.description = self.text(&field, Owner::Description)?,
-                3 => metadata.unit = self.text(&field, Owner::Metric)?,
+                1 => metadata.name = self.text(&field, Self::metric_is_invalid)?,
+                2 => metadata.description = self.text(&field, |_| {})?,
+                3 => metadata.unit = self.text(&field, Self::metric_is_invalid)?,
                 number => {
                     if let Some(kind) = data_kind(number)
                         && data.is_none_or(|(of, _)| of != kind)
@@ -159,39 +167,33 @@ impl<S: OtlpSink> Walk<'_, S> {
                 }
             }
         }
-        let Some((kind, pieces)) = data else {
-            self.sink.metric(&metadata).map_err(DecodeError::Sink)?;
-            return self.sink.metric_ends(&metadata, 0).map_err(DecodeError::Sink);
-        };
-        metadata.metric_type = kind.metric_type();
-        describe(kind, pieces, &mut metadata)?;
-        self.sink.metric(&metadata).map_err(DecodeError::Sink)?;
-        let point_count = self.points(kind, pieces)?;
-        self.sink.metric_ends(&metadata, point_count).map_err(DecodeError::Sink)
+        if let Some((kind, pieces)) = data {
+            metadata.metric_type = kind.metric_type();
+            describe(kind, pieces, &mut metadata)?;
+            self.points(kind, pieces)?;
+        }
+        Ok(self.writer.metadata(&metadata)?)
     }
 
-    fn points(&mut self, kind: MetricKind, mut pieces: Fields<'_>) -> Result<u64, DecodeError<S::Error>> {
-        let mut count = 0;
+    fn points(&mut self, kind: MetricKind, mut pieces: Fields<'_>) -> Result<(), ProtoError> {
         while let Some(field) = pieces.next()? {
             if data_kind(field.number) == Some(kind) {
                 let mut data = field.message()?;
                 while let Some(field) = data.next()? {
                     if field.number == 1 {
-                        count += 1;
                         self.point(kind, field.message()?)?;
                     }
                 }
             }
         }
-        Ok(count)
+        Ok(())
     }
 
-    fn point(&mut self, kind: MetricKind, mut fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+    fn point(&mut self, kind: MetricKind, mut fields: Fields<'_>) -> Result<(), ProtoError> {
         use MetricKind::{ExponentialHistogram, Gauge, Histogram, Sum, Summary};
-        self.sink.point_begins().map_err(DecodeError::Sink)?;
-        self.bucket_bounds.clear();
-        self.quantiles.clear();
-        let (mut time_unix_nano, mut flags, mut has_sum, mut bucket_count) = (0, 0, false, 0);
+        self.writer.point()?;
+        let mut facts = PointFacts::new(kind);
+        let mut bucket_count = 0;
         let message = fields;
         loop {
             // A copy of the remaining fields would cost more than that of their offset.
@@ -199,14 +201,23 @@ impl<S: OtlpSink> Walk<'_, S> {
             let Some(field) = fields.next()? else { break };
             match (kind, field.number) {
                 (Gauge | Sum | Summary, 7) | (Histogram, 9) | (ExponentialHistogram, 1) => {
-                    fields = self.attributes(Level::Point, (field.bytes()?, field.end()), message.after(start))?;
+                    let (after, is_invalid) = self.attributes(Level::Point, &field, message.after(start))?;
+                    fields = after;
+                    facts.is_invalid |= is_invalid;
                 }
-                (_, 3) => time_unix_nano = field.fixed64()?,
-                (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => flags = field.varint()?,
-                (Histogram, 5) => has_sum = true,
+                (_, 3) => facts.time_unix_nano = field.fixed64()?,
+                // Flags are 32 bits wide.
+                (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => {
+                    facts.flags = field.varint()? as u32;
+                }
+                (Histogram, 5) => facts.has_sum = true,
                 (Histogram, 6) if self.needs.buckets => field.each_fixed64(|_| bucket_count += 1)?,
                 (Histogram, 7) if self.needs.buckets => {
-                    field.each_fixed64(|bound| self.bucket_bounds.push(f64::from_bits(bound)))?;
+                    let mut added = Ok(());
+                    field.each_fixed64(|bound| {
+                        added = added.and_then(|()| self.writer.double(f64::from_bits(bound)));
+                    })?;
+                    added?;
                 }
                 (Summary, 6) if self.needs.buckets => {
                     let (mut quantile, mut quantile_fields) = (0.0, field.message()?);
@@ -215,103 +226,81 @@ impl<S: OtlpSink> Walk<'_, S> {
                             quantile = field.double()?;
                         }
                     }
-                    self.quantiles.push(quantile);
+                    self.writer.double(quantile)?;
                 }
                 _ => {}
             }
         }
-        let bucket_bounds = self.bucket_bounds.get(..bucket_count).unwrap_or(&self.bucket_bounds);
-        let quantiles = &self.quantiles;
-        // Flags are 32 bits wide.
-        let flags = flags & u64::from(u32::MAX);
-        let point = Point { kind, time_unix_nano, flags, has_sum, bucket_bounds, quantiles };
-        self.sink.point(&point).map_err(DecodeError::Sink)
+        Ok(self.writer.point_ends(&facts, bucket_count)?)
     }
 
-    /// Returns the text of a field, or an empty one if it is invalid and the sink leaves out its owner.
-    fn text<'a>(&mut self, field: &Field<'a>, owner: Owner) -> Result<&'a str, ProtoError> {
+    fn scope_is_invalid(&mut self) {
+        self.writer.is_invalid(Level::Scope);
+    }
+
+    fn metric_is_invalid(&mut self) {
+        self.writer.metric_is_invalid();
+    }
+
+    /// Returns the text of a field. If it is invalid and left out, it is empty, and `mark` marks its owner.
+    fn text<'a>(&mut self, field: &Field<'a>, mark: impl FnOnce(&mut Self)) -> Result<&'a str, ProtoError> {
         match field.text() {
-            Err(ProtoError::Utf8 { .. }) if self.sink.invalid_text(owner) => Ok(""),
+            Err(ProtoError::Utf8 { .. }) if self.needs.without_invalid_texts => {
+                self.writer.invalid_text();
+                mark(self);
+                Ok("")
+            }
             text => text,
         }
     }
 
-    /// Gives an attribute, the first of `fields` with its end, and those that directly follow it, to the sink. Returns
-    /// the fields after them.
+    /// Adds attributes: `field`, which is the first of `fields`, and those that directly follow it. Returns the fields
+    /// after them, and true if one is invalid and was left out.
     #[inline]
     fn attributes<'a>(
         &mut self,
         level: Level,
-        (bytes, end): (&'a [u8], usize),
+        field: &Field<'a>,
         fields: Fields<'a>,
-    ) -> Result<Fields<'a>, DecodeError<S::Error>> {
-        let run = fields.run();
-        let after = fields.after(end.max(fields.offset() + run.len()));
+    ) -> Result<(Fields<'a>, bool), ProtoError> {
+        let (run, start) = (fields.run(), fields.offset());
+        let after = fields.after(field.end().max(start + run.len()));
         if run.is_empty() {
-            odd_attribute(self.sink, level, bytes, end - bytes.len())?;
-        } else {
-            run_of_attributes(self.sink, level, run, fields.offset())?;
+            return Ok((after, self.odd_attribute(level, field.message()?)?));
         }
-        Ok(after)
+        if self.needs.without_invalid_texts {
+            check(Fields::new(run, start))?;
+        }
+        self.writer.run(level, start, run.len())?;
+        Ok((after, false))
+    }
+
+    /// Adds an attribute whose field does not have the usual key. Returns true if it is invalid and was left out.
+    fn odd_attribute(&mut self, level: Level, attribute: Fields<'_>) -> Result<bool, ProtoError> {
+        match key_value(attribute) {
+            Err(ProtoError::Utf8 { .. }) if self.needs.without_invalid_texts => {
+                self.writer.invalid_text();
+                self.writer.is_invalid(level);
+                Ok(true)
+            }
+            attribute => {
+                let (key, value) = attribute?;
+                self.writer.attribute(level, &key, &value.into_text())?;
+                Ok(false)
+            }
+        }
     }
 }
 
-/// Gives attributes to a sink: the bytes of their fields, which are a [run](Fields::run), and their start in the
-/// record.
-#[inline]
-pub(crate) fn run_of_attributes<S: OtlpSink>(
-    sink: &mut S,
-    level: Level,
-    run: &[u8],
-    offset: usize,
-) -> Result<(), DecodeError<S::Error>> {
-    if sink.encoded_attributes(level, run).map_err(DecodeError::Sink)? {
-        return Ok(());
-    }
-    each_attribute(sink, level, Fields::new(run, offset))?;
-    sink.encoded_attributes_end(level, run).map_err(DecodeError::Sink)
-}
-
-/// Gives an attribute whose field does not have the usual key to a sink: the bytes of its message, and their start in
-/// the record.
-pub(crate) fn odd_attribute<S: OtlpSink>(
-    sink: &mut S,
-    level: Level,
-    bytes: &[u8],
-    offset: usize,
-) -> Result<(), DecodeError<S::Error>> {
-    if sink.encoded_attributes(level, &[]).map_err(DecodeError::Sink)? {
-        return Ok(());
-    }
-    attribute(sink, level, bytes, offset)?;
-    sink.encoded_attributes_end(level, &[]).map_err(DecodeError::Sink)
-}
-
-/// Gives the attributes of a run to the sink.
-#[inline]
-fn each_attribute<S: OtlpSink>(sink: &mut S, level: Level, mut run: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+/// Checks the attributes of a run. Texts that are not UTF-8 are found when they are read.
+fn check(mut run: Fields<'_>) -> Result<(), ProtoError> {
     while let Some(bytes) = run.next_of_run() {
-        attribute(sink, level, bytes, run.offset() - bytes.len())?;
+        match key_value(Fields::new(bytes, run.offset() - bytes.len())) {
+            Ok(_) | Err(ProtoError::Utf8 { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
-}
-
-/// Gives an attribute, whose bytes start at `offset`, to the sink.
-#[inline]
-fn attribute<S: OtlpSink>(
-    sink: &mut S,
-    level: Level,
-    bytes: &[u8],
-    offset: usize,
-) -> Result<(), DecodeError<S::Error>> {
-    if sink.encoded_attribute(level, bytes).map_err(DecodeError::Sink)? {
-        return Ok(());
-    }
-    let (key, value) = match key_value(Fields::new(bytes, offset)) {
-        Err(ProtoError::Utf8 { .. }) if sink.invalid_text(Owner::from(level)) => return Ok(()),
-        pair => pair?,
-    };
-    sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
 }
 
 /// Returns the kind of data of a field of a metric.
