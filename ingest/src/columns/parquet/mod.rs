@@ -1,8 +1,9 @@
 //! Parquet files: [`ParquetFile`].
 //!
 //! Rows are read in batches. The pages of a batch, decompressed, are what is in memory. Texts are not copied: rows
-//! refer to the pages. The crate `parquet` decodes pages and assembles batches; finding, checking and decompressing
-//! pages happens here, because the crate allocates by sizes that a page claims.
+//! refer to the pages. The crate `parquet` decodes pages and assembles batches. Finding, checking and decompressing
+//! pages happens here, because its reader has no limit for a page: a file of 16 KiB can hold one of 64 MiB, and
+//! the header of a page can claim 2 GiB (`pages_are_bounded` in the tests shows it).
 //!
 //! | module | contents |
 //! | --- | --- |
