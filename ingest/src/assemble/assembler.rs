@@ -1,9 +1,9 @@
 //! [`Assembler`]: labels to series, series to blocks.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_format::policy::is_reserved_name;
 use chronoxide_format::view::TimeRange;
 use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Origin, StoreKeyId, StoreRef};
@@ -12,6 +12,7 @@ use super::attributes::Attributes;
 use super::blocks::BlockSink;
 use super::cut::{Cut, CutContent};
 use super::error::AssembleError;
+use super::families::Families;
 use super::input_window::InputWindow;
 use super::lists::{List, Lists};
 use super::memory::plans_bytes;
@@ -68,12 +69,7 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     /// True if the attributes of `point_list` are not in `point`.
     pub(super) point_is_deferred: bool,
     pub(super) template: Template,
-    /// Metadata of metrics of the current input by their names, for labels of the series that follow.
-    pub(super) metadata_by_name: HashMap<Box<str>, OwnedMetricMetadata>,
-    /// Upper bound of its memory in bytes.
-    pub(super) metadata_bytes: usize,
-    /// Last metadata, which is repeated in the next block if a cut divides a family.
-    pub(super) last_metadata: OwnedMetricMetadata,
+    pub(super) families: Families,
     /// Times of the current series, if the input has them.
     pub(super) series_times: Vec<Times>,
     /// Series columns of the inputs so far.
@@ -125,9 +121,7 @@ impl<B: BlockSink> Assembler<B> {
             point_list: None,
             point_is_deferred: false,
             template: Template::default(),
-            metadata_by_name: HashMap::new(),
-            metadata_bytes: 0,
-            last_metadata: OwnedMetricMetadata::default(),
+            families: Families::default(),
             series_times: Vec::new(),
             columns: InputColumns::default(),
             series_values: Vec::new(),
@@ -237,9 +231,7 @@ impl<B: BlockSink> Assembler<B> {
 
     /// Ends an input. Its metadata does not apply to the next input.
     pub(crate) fn input_ends(&mut self) {
-        self.metadata_by_name = HashMap::new();
-        self.metadata_bytes = 0;
-        self.last_metadata = OwnedMetricMetadata::default();
+        self.families = Families::default();
     }
 
     /// Sets the memory of a reader besides the assembler, in bytes. It counts as memory in use.
@@ -329,11 +321,11 @@ impl<B: BlockSink> Assembler<B> {
             external_labels: self.external_labels.clone(),
             input_window: self.input_window.range(),
         };
-        let last_metadata = std::mem::take(&mut self.last_metadata);
-        if let Some(number) = self.intern_metadata(&last_metadata.borrowed()) {
+        let families = std::mem::take(&mut self.families);
+        if let Some(number) = self.intern_metadata(&families.last()) {
             self.windows.everywhere(number);
         }
-        self.last_metadata = last_metadata;
+        self.families = families;
         Ok(content)
     }
 
@@ -347,8 +339,8 @@ impl<B: BlockSink> Assembler<B> {
         let memory = self.memory_needed();
         let content = self.take_content()?;
         // Otherwise metadata alone could cause a cut again and again.
-        if self.options.max_memory.is_some_and(|limit| self.metadata_bytes > limit / 8) {
-            self.forget_metadata();
+        if self.options.max_memory.is_some_and(|limit| self.families.estimated_bytes() > limit / 8) {
+            self.families.forget();
         }
         let store = self.restart()?;
         let cut = Cut { store, options: self.options.clone(), content };

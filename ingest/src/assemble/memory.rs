@@ -68,7 +68,7 @@ impl<B: BlockSink> Assembler<B> {
         let levels = [&self.resource, &self.scope, &self.point];
         self.windows.estimated_bytes()
             + plans_bytes(&self.options)
-            + self.metadata_bytes
+            + self.families.estimated_bytes()
             + self.lists.estimated_bytes()
             + self.outside_memory
             + levels.map(|level| level.estimated_bytes()).into_iter().sum::<usize>()

@@ -65,6 +65,7 @@
 //! | `input_window` | the window of the inputs |
 //! | `memory` | memory of assembling and sealing |
 //! | `metrics` | metadata of metrics |
+//! | `families` | metadata of the metric families of an input, for labels of the series that follow |
 //! | `assembler` | [`Assembler`]: labels to series, series to blocks |
 //! | `otlp` | requests of OTLP |
 //! | `untranslated` | attributes before they become labels of Prometheus |
@@ -77,6 +78,7 @@ mod attributes;
 mod blocks;
 mod cut;
 mod error;
+mod families;
 mod input_labels;
 mod input_window;
 mod lists;

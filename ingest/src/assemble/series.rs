@@ -1,9 +1,7 @@
 //! Sink of series.
 
-use std::collections::HashMap;
-
 use chronoxide_format::column::Value;
-use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_format::policy::is_reserved_name;
 
 use super::assembler::Assembler;
@@ -11,12 +9,6 @@ use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
 use crate::series::{ColumnFacts, KnownLabels, SeriesSink};
-
-/// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
-const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
-
-/// Memory of the metadata of one metric besides its texts, in bytes.
-const METADATA_OVERHEAD: usize = 256;
 
 impl<B: BlockSink> SeriesSink for Assembler<B> {
     type Error = AssembleError;
@@ -136,10 +128,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
 
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.report.metrics += 1;
-        self.last_metadata = OwnedMetricMetadata::from(*metadata);
-        if self.options.type_and_unit_labels {
-            self.remember(metadata);
-        }
+        self.families.add(metadata, self.options.type_and_unit_labels);
         if let Some(number) = self.intern_metadata(metadata) {
             self.windows.everywhere(number);
         }
@@ -147,41 +136,13 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     }
 }
 
-/// Returns the memory of the metadata of a metric in bytes.
-fn metadata_memory(metadata: &MetricMetadata<'_>) -> usize {
-    METADATA_OVERHEAD + 2 * metadata.name.len() + metadata.unit.len() + metadata.description.len()
-}
-
 impl<B: BlockSink> Assembler<B> {
-    /// Keeps the metadata of a metric for labels of its series.
-    fn remember(&mut self, metadata: &MetricMetadata<'_>) {
-        self.metadata_bytes += metadata_memory(metadata);
-        if let Some(before) = self.metadata_by_name.insert(metadata.name.into(), self.last_metadata.clone()) {
-            self.metadata_bytes -= metadata_memory(&before.borrowed());
-        }
-    }
-
-    /// Removes all metadata but the last: families of exposition text are contiguous.
-    pub(super) fn forget_metadata(&mut self) {
-        self.metadata_by_name = HashMap::new();
-        self.metadata_bytes = 0;
-        if self.options.type_and_unit_labels && !self.last_metadata.borrowed().name.is_empty() {
-            let last = std::mem::take(&mut self.last_metadata);
-            self.metadata_bytes = metadata_memory(&last.borrowed());
-            self.metadata_by_name.insert(last.borrowed().name.into(), last.clone());
-            self.last_metadata = last;
-        }
-    }
-
     /// Adds type and unit to the series, if there is metadata of its metric.
     fn add_type_and_unit(&mut self, name: &str) -> Result<(), AssembleError> {
         self.metric.clear();
-        let metadata_by_name = std::mem::take(&mut self.metadata_by_name);
-        let family = SUFFIXES.iter().find_map(|suffix| metadata_by_name.get(name.strip_suffix(suffix)?));
-        let added = family
-            .map(OwnedMetricMetadata::borrowed)
-            .map_or(Ok(()), |metadata| self.push_type_and_unit(&metadata, metadata.unit));
-        self.metadata_by_name = metadata_by_name;
+        let families = std::mem::take(&mut self.families);
+        let added = families.find(name).map_or(Ok(()), |metadata| self.push_type_and_unit(&metadata, metadata.unit));
+        self.families = families;
         Ok(added?)
     }
 }
