@@ -227,3 +227,38 @@ impl fmt::Display for Value<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_combined_as_the_way_says() {
+        use ColumnMerge::{Drop, Max, Min, Newest, Or, Same, Sum};
+        let (i, u) = (Value::I64, Value::U64);
+        for (merge, old, newer, expected) in [
+            (Same, i(-3), i(-3), Some(i(-3))),
+            (Same, i(-3), i(3), None),
+            (Same, Value::Bytes(b"a"), Value::Bytes(b"a"), Some(Value::Bytes(b"a"))),
+            (Min, i(-3), i(2), Some(i(-3))),
+            (Max, i(-3), i(2), Some(i(2))),
+            (Min, Value::Bytes(b"b"), Value::Bytes(b"a"), Some(Value::Bytes(b"a"))),
+            (Sum, i(-3), i(2), Some(i(-1))),
+            (Sum, i(i64::MIN), i(-1), None),
+            (Sum, u(3), u(2), Some(u(5))),
+            (Sum, u(u64::MAX), u(1), None),
+            (Sum, Value::Bytes(b"a"), Value::Bytes(b"a"), None),
+            (Or, u(5), u(3), Some(u(7))),
+            (Or, i(5), i(3), None),
+            (Drop, u(1), u(2), Some(u(2))),
+            (Newest, u(2), u(1), Some(u(1))),
+        ] {
+            assert_eq!(merge.combine(old, newer), expected, "{merge} of {old:?} and {newer:?}");
+        }
+        for merge in ColumnMerge::ALL {
+            assert_eq!(ColumnMerge::from_name(&merge.to_string()), Some(*merge));
+            assert_eq!(ColumnMerge::from_code(merge.code()), Some(*merge));
+        }
+        assert_eq!(ColumnMerge::from_name("none"), None);
+    }
+}

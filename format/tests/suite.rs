@@ -9,6 +9,7 @@ mod extremes;
 mod frozen;
 mod goldens;
 mod metrics;
+mod misuse;
 mod paths;
 mod plans;
 mod remap;
