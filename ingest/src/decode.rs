@@ -17,6 +17,9 @@ use crate::series::SeriesSink;
 use crate::series_csv::CsvDecoder;
 use crate::series_json::decode_series_json;
 
+/// Memory of a decoded request that is kept for the next one, in bytes.
+const MAX_KEPT_BYTES: usize = 4 << 20;
+
 /// Result of giving a record to the assembler.
 type Assembled = Result<(), DecodeError<AssembleError>>;
 
@@ -65,7 +68,7 @@ impl Decoder {
     }
 
     /// Gives a record that was decoded ahead to an assembler.
-    pub(crate) fn decoded<B: BlockSink>(
+    pub(crate) fn take_decoded<B: BlockSink>(
         &mut self,
         record: &[u8],
         (decoded, place): (&Decoded, &Place),
@@ -87,11 +90,18 @@ impl Decoder {
 
     /// Decodes a record for an assembler. If it is malformed, the assembler may have got series of it.
     pub(crate) fn record<B: BlockSink>(&mut self, bytes: &[u8], assembler: &mut Assembler<B>) -> Assembled {
-        let Self { requests, needs, .. } = self;
+        self.record_with(self.needs, bytes, assembler)
+    }
+
+    fn record_with<B: BlockSink>(&mut self, needs: Needs, bytes: &[u8], assembler: &mut Assembler<B>) -> Assembled {
+        let requests = &mut self.requests;
+        if requests.memory() > MAX_KEPT_BYTES {
+            *requests = Requests::default();
+        }
         requests.clear();
         let place = match self.format {
-            Format::OtlpJson => decode_json_within(bytes, *needs, None, requests)?,
-            Format::OtlpProto => decode_proto_within(bytes, *needs, None, requests)?,
+            Format::OtlpJson => decode_json_within(bytes, needs, None, requests)?,
+            Format::OtlpProto => decode_proto_within(bytes, needs, None, requests)?,
             _ => return self.series(bytes, assembler),
         };
         assembler.request(requests.get(&place, bytes))
@@ -149,14 +159,15 @@ impl Decoder {
         match self.format {
             Format::PrometheusText | Format::OpenMetrics => Ok(self.text.last_line(bytes, assembler)?),
             Format::Csv => Ok(self.csv.last_record(bytes, assembler)?),
-            _ => self.record(bytes, assembler),
+            // Damage within a request that is cut off is damage, and found before its end.
+            _ => self.record_with(Needs { checked_attributes: true, ..self.needs }, bytes, assembler),
         }
     }
 
     /// Checks a record before series of it are taken.
     pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), DecodeError<Infallible>> {
         match self.format {
-            // A malformed one gives nothing.
+            // A malformed one gives nothing. Attributes of requests are checked when records are skipped.
             Format::OtlpJson | Format::OtlpProto | Format::PrometheusText | Format::OpenMetrics | Format::Csv => Ok(()),
             // Decoding a message twice would change dictionaries. A malformed one gives nothing but whole series.
             Format::Arrow => Ok(()),

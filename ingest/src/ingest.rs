@@ -39,7 +39,8 @@ const MAX_THREADS: usize = 8;
 pub struct IngestOptions {
     /// Format of all inputs. If `None`, it is detected for each input.
     pub format: Option<Format>,
-    /// Maximum length of a record in bytes. At most three records of an input are in memory.
+    /// Maximum length of a record in bytes. Of an input, at most two are in memory, and what was decoded
+    /// of one.
     pub max_record_len: usize,
     /// If true, skip and count malformed records; if false, stop at the first.
     ///
@@ -481,7 +482,7 @@ impl<B: BlockSink> Ingest<B> {
             }
         };
         if let Some(decoded) = decoded {
-            return match decoder.decoded(bytes, decoded, &mut self.assembler).map_err(DecodeError::split) {
+            return match decoder.take_decoded(bytes, decoded, &mut self.assembler).map_err(DecodeError::split) {
                 Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
                 Err(Ok(error)) => self.broken(record, input, error.into()),
                 Err(Err(error)) => Err(error.into()),

@@ -137,6 +137,97 @@ fn a_text_of_json_that_is_not_utf8_costs_what_it_belongs_to() {
     assert_eq!(found, set(&["m \u{fffd}", "\u{fffd}"]));
 }
 
+/// Each text of a request, one at a time, in a file with a sound resource behind it.
+#[test]
+fn each_text_of_a_request_costs_what_it_belongs_to() {
+    let json = |invalid: &str| {
+        let texts = ["KEY", "RESOURCE", "NAME", "VERSION", "SCOPE", "UNIT", "DESCRIPTION"];
+        let request = r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"KEY","value":{"stringValue":"RESOURCE"}}]},
+            "scopeMetrics":[{"scope":{"name":"NAME","version":"VERSION","attributes":[{"key":"s","value":
+            {"stringValue":"SCOPE"}}]},"metrics":[{"name":"m","unit":"UNIT","description":"DESCRIPTION","gauge":
+            {"dataPoints":[{},{"attributes":[{"key":"k","value":{"stringValue":"1"}}]}]}}]}]},
+            {"scopeMetrics":[{"metrics":[{"name":"o","gauge":{"dataPoints":[{}]}}]}]}]}"#;
+        let line = texts.iter().fold(request.replace('\n', ""), |line, text| {
+            line.replace(text, if invalid.split(' ').any(|name| name == *text) { "\u{1}" } else { "fine" })
+        });
+        let bytes = line.into_bytes().into_iter().map(|byte| if byte == 1 { 0xff } else { byte });
+        bytes.chain([b'\n']).collect::<Vec<u8>>()
+    };
+    let proto = |unit: &[u8], padded: &[u8]| {
+        let odd = |field: Vec<u8>| [&[field[0] | 0x80, 0], &field[1..]].concat();
+        let point = field(1, &odd(attribute(7, padded)));
+        let metrics = [
+            field(2, &[field(1, b"m"), field(3, unit), field(5, &field(1, &attribute(7, b"1")))].concat()),
+            field(2, &[field(1, b"o"), field(5, &point)].concat()),
+        ];
+        request(b"r", b"s", &metrics)
+    };
+    let (all, other) = (&["m", "m 1", "o"][..], &["o"][..]);
+    for (what, content, kept, skipped) in [
+        ("nothing", json(""), all, (0, 0)),
+        ("a key of a resource", json("KEY"), other, (1, 2)),
+        ("a key and its value, which count once", json("KEY RESOURCE"), other, (1, 2)),
+        ("a value of a resource", json("RESOURCE"), other, (1, 2)),
+        ("a name of a scope", json("NAME"), other, (1, 2)),
+        ("a version of a scope", json("VERSION"), other, (1, 2)),
+        ("a value of a scope", json("SCOPE"), other, (1, 2)),
+        ("a unit", json("UNIT"), other, (1, 2)),
+        ("a description", json("DESCRIPTION"), all, (1, 0)),
+        ("nothing of protobuf", proto(b"By", b"2"), &["m 1", "o 2"][..], (0, 0)),
+        ("a unit of protobuf", proto(CUT, b"2"), &["o 2"][..], (1, 1)),
+        ("an attribute with another key", proto(b"By", CUT), &["m 1"][..], (1, 1)),
+    ] {
+        for threads in [1, 3] {
+            let options = IngestOptions { threads: NonZeroUsize::new(threads), ..skipping(None) };
+            let (found, report) = names(&content, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(found, set(kept), "{what}");
+            assert_eq!((report.skipped.invalid_texts, report.skipped.invalid_series), skipped, "{what}");
+            assert_eq!(names(&content, IngestOptions::default()).is_err(), skipped.0 > 0, "{what}");
+        }
+    }
+}
+
+/// A request that is cut off, and has an attribute that is damaged before that.
+#[test]
+fn damage_within_a_request_that_is_cut_off_is_damage() {
+    let whole = request(b"r", b"s", &[metric(b"m", &[CUT])]);
+    let format = Some(Format::OtlpProto);
+    for strict in [true, false] {
+        let options = if strict { IngestOptions { format, ..IngestOptions::default() } } else { skipping(format) };
+        let content = [&whole[..], &[0x0a, 5, 0x0a]].concat();
+        match names(&content, options) {
+            Err(IngestError::Record { number: 1, .. }) if strict => {}
+            // The text is left out, and the rest is missing.
+            Ok((_, report)) if !strict => assert_eq!((report.torn_records, report.records), (1, 0)),
+            result => panic!("{result:?}"),
+        }
+    }
+}
+
+#[test]
+fn requests_that_would_take_far_more_memory_than_bytes_are_malformed() {
+    // Resources without anything, of three bytes each.
+    let json = |count: usize| format!("{{\"resourceMetrics\":[{}{{}}]}}\n", "{},".repeat(count)).into_bytes();
+    // Attributes would make a request longer than what it takes.
+    let filled = |count: usize| {
+        let metric = format!(r#"{{"name":"m","description":"{}"}},"#, "d".repeat(40));
+        let metrics = metric.repeat(count);
+        format!(r#"{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{metrics}{{}}]}}]}}]}}"#).into_bytes()
+    };
+    let proto = |count: usize| [0x0a, 0].repeat(count);
+    let format_of = |format| IngestOptions { format: Some(format), ..IngestOptions::default() };
+    for (content, format) in
+        [(json(100_000), Format::OtlpJson), (filled(100_000), Format::OtlpJson), (proto(100_000), Format::OtlpProto)]
+    {
+        assert_eq!(names(&content, format_of(format)).unwrap().1.records, 1);
+    }
+    for (content, format) in [(json(110_000), Format::OtlpJson), (proto(110_000), Format::OtlpProto)] {
+        let error = names(&content, format_of(format)).unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(source.contains("more than 2097152 bytes of parts for its length"), "{error}: {source}");
+    }
+}
+
 #[test]
 fn a_text_of_prometheus_that_is_not_utf8_costs_its_series() {
     let label = |number: u8, name: &[u8], value: &[u8]| field(number, &[field(1, name), field(2, value)].concat());

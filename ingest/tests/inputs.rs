@@ -296,7 +296,7 @@ fn malformed_requests_are_refused_with_a_reason() {
     }
 }
 
-/// Deep nesting everywhere, with messages put off at every level.
+/// Deep nesting everywhere.
 #[test]
 fn hostile_nesting_ends_in_an_error_or_is_ignored() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));

@@ -233,7 +233,7 @@ fn a_block_that_is_refused_ends_the_run_before_what_comes_later() {
     }
 }
 
-/// Parts of some records have more bytes than the record: these are decoded directly.
+/// Some records take more memory as arrays than as a record: these are not decoded ahead.
 #[test]
 fn records_of_many_small_parts_are_decoded() {
     let empty = |inner: &str| format!("{}{{}}", format!("{inner},").repeat(30_000));

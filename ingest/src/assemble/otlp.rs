@@ -23,6 +23,7 @@ impl<B: BlockSink> Assembler<B> {
             buckets: self.options.classic_histograms,
             scope_schema_url: self.options.prometheus_names,
             without_invalid_texts: self.options.skip_invalid_texts,
+            checked_attributes: self.options.skip_invalid_texts,
         }
     }
 

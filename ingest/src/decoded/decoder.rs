@@ -157,7 +157,8 @@ mod tests {
         field(1, &request)
     }
 
-    const STRICT: Needs = Needs { buckets: true, scope_schema_url: true, without_invalid_texts: false };
+    const STRICT: Needs =
+        Needs { buckets: true, scope_schema_url: true, without_invalid_texts: false, checked_attributes: false };
 
     #[test]
     fn a_request_has_its_parts_in_the_order_of_its_levels() {
@@ -186,7 +187,7 @@ mod tests {
     /// Reading strictly, leaving out invalid texts, and decoding ahead agree on damaged requests.
     #[test]
     fn damaged_requests_are_the_same_in_all_ways_of_reading() {
-        let lenient = Needs { without_invalid_texts: true, ..STRICT };
+        let lenient = Needs { without_invalid_texts: true, checked_attributes: true, ..STRICT };
         let (mut random, whole) = (Random::new(5), request());
         let (mut sound, mut left_out, mut refused) = (0, 0, 0);
         for _ in 0..20_000 {
@@ -222,9 +223,41 @@ mod tests {
                 Place::Series(_) => panic!("a request"),
             });
             assert_eq!(ahead, skipping.ok().map(Ok), "{record:?}");
-            assert_eq!(read(decoded.requests.get(&first, &whole), true), alone(&whole, lenient));
+            // Before one more, too.
+            let Some(Place::Request(last)) = decoder.decode(&whole, &mut decoded) else { panic!("a whole request") };
+            for place in [first, last] {
+                assert_eq!(read(decoded.requests.get(&place, &whole), true), alone(&whole, lenient));
+            }
         }
         assert!(sound > 1_000 && left_out > 100 && refused > 1_000, "{sound} {left_out} {refused}");
+    }
+
+    #[test]
+    fn json_may_describe_a_metric_or_scope_anywhere_and_the_last_kind_counts() {
+        let record = br#"{"resourceMetrics":[{"scopeMetrics":[{"schemaUrl":"u","scope":{"name":"a"},"metrics":[
+            {"name":"m","sum":{"isMonotonic":true,"aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"1"}]},
+            "gauge":{"dataPoints":[{"timeUnixNano":"2"}]},"name":"n"}],"scope":{"version":"1"}}]}]}"#;
+        let mut requests = crate::otlp::Requests::default();
+        let place: Result<_, DecodeError<Infallible>> = decode_json_within(record, STRICT, None, &mut requests);
+        let (parts, _) = read(requests.get(&place.unwrap(), record), false).unwrap();
+        let gauge = chronoxide_format::metadata::MetricMetadata {
+            name: "n",
+            metric_type: chronoxide_format::metadata::MetricType::Gauge,
+            ..Default::default()
+        };
+        assert_eq!(
+            parts,
+            [
+                "resource false",
+                "scope false",
+                r#"("otel_scope_name", "a")"#,
+                r#"("otel_scope_version", "1")"#,
+                r#"("otel_scope_schema_url", "u")"#,
+                &format!("{gauge:?} false of 2"),
+                "(Sum, 1, 0, false) [] false",
+                "(Gauge, 2, 0, false) [] false",
+            ]
+        );
     }
 
     #[test]

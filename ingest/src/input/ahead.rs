@@ -66,7 +66,8 @@ enum Message {
 
 /// Reader of records on a separate thread.
 ///
-/// At most three records of the maximum length are in memory: one is being read, and one is in a batch, decoded.
+/// Of records of the maximum length, one is being read, and one is in a batch. What was decoded of it takes at most
+/// twice its bytes.
 pub(crate) struct ReadAhead {
     messages: Receiver<Result<Message, IngestError>>,
     /// Next batch, which is being decoded.

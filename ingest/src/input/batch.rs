@@ -9,6 +9,9 @@ use crate::decoded::{AheadDecoder, Decoded, Place};
 /// Target size of a batch in bytes. A longer record is a batch.
 pub(super) const BATCH_LEN: usize = 1 << 20;
 
+/// Memory of a batch that is kept for the next one, in bytes: that of a batch of usual records.
+const MAX_KEPT_LEN: usize = 4 * BATCH_LEN;
+
 /// Batch of records, and what was decoded of them.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -72,7 +75,11 @@ impl Batch {
         self.bytes.len() + self.records.len() * size_of::<Entry>()
     }
 
+    /// Removes the records, and frees what a long one took.
     pub(super) fn clear(&mut self) {
+        if self.bytes.capacity() + self.decoded.requests.memory() > MAX_KEPT_LEN {
+            *self = Self::default();
+        }
         self.bytes.clear();
         self.records.clear();
         self.decoded.clear();

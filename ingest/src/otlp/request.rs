@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 
 use super::kind::MetricKind;
 use super::proto::key_value;
@@ -156,9 +156,9 @@ impl<'a> Metric<'a> {
         });
         MetricMetadata {
             name,
-            metric_type: entry.metric_type,
-            temporality: entry.temporality,
-            monotonicity: entry.monotonicity,
+            metric_type: MetricType::from_code(entry.metric_type.into()),
+            temporality: Temporality::from_code(entry.temporality.into()),
+            monotonicity: entry.is_monotonic.into(),
             unit,
             description,
         }
@@ -208,8 +208,7 @@ impl<'a> Point<'a> {
         self.details.flags
     }
 
-    /// Returns true if a histogram has a sum, which is known if [buckets are needed](super::Needs::buckets) or the
-    /// request is protobuf.
+    /// Returns true if a histogram has a sum, which is known if [buckets are needed](super::Needs::buckets).
     #[must_use]
     pub fn has_sum(self) -> bool {
         self.details.has_sum

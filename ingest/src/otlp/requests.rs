@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
+use chronoxide_format::metadata::{MetricMetadata, Monotonicity};
 
 use super::kind::MetricKind;
 use super::request::Request;
@@ -26,16 +26,18 @@ pub struct Needs {
     /// Schema URL of each scope, as its attribute `otel_scope_schema_url`.
     pub scope_schema_url: bool,
     /// Texts that are not valid UTF-8 are left out, and what they belong to is marked as invalid. Otherwise they make
-    /// a request malformed. Attributes of protobuf are checked then; otherwise a malformed one is found when its list
-    /// is [read](super::AttributeList::iter).
+    /// a request malformed.
     pub without_invalid_texts: bool,
+    /// Attributes of protobuf are checked. Otherwise a malformed one is found when its list is
+    /// [read](super::AttributeList::iter).
+    pub checked_attributes: bool,
 }
 
 /// Requests as arrays: what a decoder found, each level in an array of its own. An entry has the start of what belongs
 /// to it, which ends where that of the next entry starts.
 ///
-/// Attributes are kept as they are in protobuf: who knows the bytes of a list need not decode it. Those of a request
-/// of protobuf stay in the request, and only their place is here.
+/// Attributes are kept as they are in protobuf, so that a list whose bytes are known need not be decoded. Those of a
+/// request of protobuf stay in the request, and only their place is here.
 #[derive(Debug, Default)]
 pub struct Requests {
     pub(super) resources: Vec<ResourceEntry>,
@@ -74,7 +76,7 @@ pub(super) struct ResourceEntry {
 #[derive(Debug)]
 pub(super) struct ScopeEntry {
     pub(super) lists: Range<u32>,
-    /// List with the schema URL, which may come after the metrics.
+    /// List with the schema URL, which comes after the other attributes.
     pub(super) schema_url: Range<u32>,
     pub(super) metrics: u32,
     pub(super) is_invalid: bool,
@@ -86,9 +88,10 @@ pub(super) struct MetricEntry {
     /// Start of the texts, and the lengths of name, unit and description.
     pub(super) text: u32,
     pub(super) lens: [u32; 3],
-    pub(super) metric_type: MetricType,
-    pub(super) temporality: Temporality,
-    pub(super) monotonicity: Monotonicity,
+    /// Codes of type and temporality: there may be a metric for each point, so that entries are small.
+    pub(super) metric_type: u8,
+    pub(super) temporality: u8,
+    pub(super) is_monotonic: bool,
     pub(super) is_invalid: bool,
 }
 
@@ -138,6 +141,20 @@ impl Requests {
     #[must_use]
     pub fn get<'a>(&'a self, place: &RequestPlace, record: &'a [u8]) -> Request<'a> {
         Request::new(self, record, place.0.clone())
+    }
+
+    /// Returns the memory in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.resources.capacity() * size_of::<ResourceEntry>()
+            + self.scopes.capacity() * size_of::<ScopeEntry>()
+            + self.metrics.capacity() * size_of::<MetricEntry>()
+            + self.points.capacity() * size_of::<PointEntry>()
+            + self.times.capacity() * size_of::<u64>()
+            + self.details.capacity() * size_of::<Details>()
+            + (self.lists.capacity() + self.point_lists.capacity()) * size_of::<ListEntry>()
+            + self.doubles.capacity() * size_of::<f64>()
+            + self.fields.capacity()
+            + self.text.capacity()
     }
 
     fn lens(&self) -> Lens {
@@ -255,14 +272,13 @@ impl<'r> Writer<'r> {
     /// Begins a metric, whose metadata may come after its points.
     pub(super) fn metric(&mut self) -> Result<(), TooManyParts> {
         self.take(size_of::<MetricEntry>())?;
-        let MetricMetadata { metric_type, temporality, monotonicity, .. } = MetricMetadata::default();
         self.requests.metrics.push(MetricEntry {
             points: self.requests.points.len() as u32,
             text: 0,
             lens: [0; 3],
-            metric_type,
-            temporality,
-            monotonicity,
+            metric_type: 0,
+            temporality: 0,
+            is_monotonic: false,
             is_invalid: false,
         });
         Ok(())
@@ -276,9 +292,10 @@ impl<'r> Writer<'r> {
         if let Some(metric) = metrics.last_mut() {
             metric.text = text.len() as u32;
             metric.lens = texts.map(|text| text.len() as u32);
-            metric.metric_type = metadata.metric_type;
-            metric.temporality = metadata.temporality;
-            metric.monotonicity = metadata.monotonicity;
+            // No kind of metric has a number that is not in these bytes.
+            metric.metric_type = u8::try_from(metadata.metric_type.code()).unwrap_or_default();
+            metric.temporality = u8::try_from(metadata.temporality.code()).unwrap_or_default();
+            metric.is_monotonic = metadata.monotonicity == Monotonicity::Monotonic;
             texts.iter().for_each(|part| text.push_str(part));
         }
         Ok(())
@@ -398,14 +415,14 @@ impl<'r> Writer<'r> {
     }
 
     /// Counts a text that is not UTF-8 in a resource, or in what belongs to it.
-    pub(super) fn invalid_text(&mut self) {
+    pub(super) fn count_invalid_text(&mut self) {
         if let Some(resource) = self.requests.resources.last_mut() {
             resource.invalid_texts += 1;
         }
     }
 
     /// Marks the last resource or scope as invalid. A point is marked at its end.
-    pub(super) fn is_invalid(&mut self, level: Level) {
+    pub(super) fn mark_invalid(&mut self, level: Level) {
         let Requests { resources, scopes, .. } = &mut *self.requests;
         match (level, resources.last_mut(), scopes.last_mut()) {
             (Level::Resource, Some(resource), _) => resource.is_invalid = true,
@@ -415,7 +432,7 @@ impl<'r> Writer<'r> {
     }
 
     /// Marks the last metric as invalid.
-    pub(super) fn metric_is_invalid(&mut self) {
+    pub(super) fn mark_metric_invalid(&mut self) {
         if let Some(metric) = self.requests.metrics.last_mut() {
             metric.is_invalid = true;
         }

@@ -98,7 +98,8 @@ impl Parts {
     }
 }
 
-const NEEDS: Needs = Needs { buckets: true, scope_schema_url: false, without_invalid_texts: false };
+const NEEDS: Needs =
+    Needs { buckets: true, scope_schema_url: false, without_invalid_texts: false, checked_attributes: true };
 
 fn metric(metadata: &MetricMetadata<'_>) -> String {
     let MetricMetadata { name, metric_type, temporality, monotonicity, unit, description } = metadata;

@@ -92,22 +92,12 @@ impl Message {
 
     /// Returns true if a field describes other fields of this message, and must be known before them.
     pub(super) fn describes(self, field: Field) -> bool {
-        matches!(
-            (self, field),
-            (Self::ResourceMetrics, Field::One(Self::Resource))
-                | (Self::ScopeMetrics, Field::One(Self::Scope))
-                | (Self::Metric, Field::Name)
-        )
+        matches!((self, field), (Self::ResourceMetrics, Field::One(Self::Resource)))
     }
 
     /// Returns true if another field of this message describes the field.
     pub(super) fn is_described(self, field: Field) -> bool {
-        matches!(
-            (self, field),
-            (Self::ResourceMetrics, Field::Many(Self::ScopeMetrics))
-                | (Self::ScopeMetrics, Field::Many(Self::Metric))
-                | (Self::Metric, Field::One(Self::Data(_)))
-        )
+        matches!((self, field), (Self::ResourceMetrics, Field::Many(Self::ScopeMetrics)))
     }
 
     /// Returns the name of the message in the protocol, for errors.

@@ -79,7 +79,7 @@ struct Metric<'de> {
 }
 
 fn too_many<E: Error>(TooManyParts { limit }: TooManyParts) -> E {
-    E::custom(format_args!("more than {limit} bytes of parts, which is too much for its length"))
+    E::custom(format_args!("more than {limit} bytes of parts for its length"))
 }
 
 impl Walk<'_, '_> {
@@ -87,7 +87,7 @@ impl Walk<'_, '_> {
     fn leaves_out(&mut self, text: &str) -> bool {
         let is_left_out = self.is_marked && is_marked(text);
         if is_left_out {
-            self.writer.invalid_text();
+            self.writer.count_invalid_text();
         }
         is_left_out
     }
@@ -96,7 +96,7 @@ impl Walk<'_, '_> {
         // One text is counted if both are invalid.
         if self.leaves_out(key) || self.leaves_out(value) {
             self.point_is_invalid |= level == Level::Point;
-            self.writer.is_invalid(level);
+            self.writer.mark_invalid(level);
             return Ok(());
         }
         self.writer.attribute(level, key, value)
@@ -106,7 +106,7 @@ impl Walk<'_, '_> {
     fn scope_fields(&mut self, name: &str, version: &str, schema_url: &str) -> Result<(), TooManyParts> {
         let [name, version, schema_url] = [name, version, schema_url].map(|text| {
             if self.leaves_out(text) {
-                self.writer.is_invalid(Level::Scope);
+                self.writer.mark_invalid(Level::Scope);
                 return "";
             }
             text
@@ -121,7 +121,7 @@ impl Walk<'_, '_> {
             [(&name, true), (&unit, true), (&description, false)].map(|(text, is_needed)| {
                 if self.leaves_out(text) {
                     if is_needed {
-                        self.writer.metric_is_invalid();
+                        self.writer.mark_metric_invalid();
                     }
                     return "";
                 }
@@ -158,6 +158,10 @@ impl<'de> Node<'_, '_, 'de> {
             Message::ScopeMetrics => walk.writer.scope(),
             Message::Metric => walk.writer.metric(),
             Message::Data(kind) => {
+                // The last kind counts, with what is said of it, as in protobuf.
+                if walk.metric.metric_type != kind.metric_type() {
+                    (walk.metric.temporality, walk.metric.is_monotonic) = (Temporality::default(), false);
+                }
                 walk.metric.metric_type = kind.metric_type();
                 Ok(())
             }

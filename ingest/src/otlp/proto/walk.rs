@@ -36,7 +36,7 @@ pub(crate) fn decode_within(
 
 impl From<TooManyParts> for ProtoError {
     fn from(TooManyParts { limit }: TooManyParts) -> Self {
-        Self::TooMany { offset: 0, what: "bytes of parts, which is too much for its length,", limit }
+        Self::TooMany { offset: 0, what: "bytes of parts for its length", limit }
     }
 }
 
@@ -125,14 +125,14 @@ impl Walk<'_> {
                     let start = scope.offset();
                     let Some(field) = scope.next()? else { break };
                     match field.number {
-                        1 => name = self.text(&field, Self::scope_is_invalid)?,
-                        2 => version = self.text(&field, Self::scope_is_invalid)?,
+                        1 => name = self.text(&field, Self::mark_scope)?,
+                        2 => version = self.text(&field, Self::mark_scope)?,
                         3 => scope = self.attributes(Level::Scope, &field, message.after(start))?.0,
                         _ => {}
                     }
                 }
             } else if field.number == 3 && self.needs.scope_schema_url {
-                schema_url = self.text(&field, Self::scope_is_invalid)?;
+                schema_url = self.text(&field, Self::mark_scope)?;
             }
         }
         self.writer.scope_fields(name, version, schema_url)?;
@@ -155,9 +155,9 @@ impl Walk<'_> {
             let before = description;
             let Some(field) = description.next()? else { break };
             match field.number {
-                1 => metadata.name = self.text(&field, Self::metric_is_invalid)?,
+                1 => metadata.name = self.text(&field, Self::mark_metric)?,
                 2 => metadata.description = self.text(&field, |_| {})?,
-                3 => metadata.unit = self.text(&field, Self::metric_is_invalid)?,
+                3 => metadata.unit = self.text(&field, Self::mark_metric)?,
                 number => {
                     if let Some(kind) = data_kind(number)
                         && data.is_none_or(|(of, _)| of != kind)
@@ -210,7 +210,7 @@ impl Walk<'_> {
                 (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => {
                     facts.flags = field.varint()? as u32;
                 }
-                (Histogram, 5) => facts.has_sum = true,
+                (Histogram, 5) if self.needs.buckets => facts.has_sum = true,
                 (Histogram, 6) if self.needs.buckets => field.each_fixed64(|_| bucket_count += 1)?,
                 (Histogram, 7) if self.needs.buckets => {
                     let mut added = Ok(());
@@ -234,19 +234,19 @@ impl Walk<'_> {
         Ok(self.writer.point_ends(&facts, bucket_count)?)
     }
 
-    fn scope_is_invalid(&mut self) {
-        self.writer.is_invalid(Level::Scope);
+    fn mark_scope(&mut self) {
+        self.writer.mark_invalid(Level::Scope);
     }
 
-    fn metric_is_invalid(&mut self) {
-        self.writer.metric_is_invalid();
+    fn mark_metric(&mut self) {
+        self.writer.mark_metric_invalid();
     }
 
     /// Returns the text of a field. If it is invalid and left out, it is empty, and `mark` marks its owner.
     fn text<'a>(&mut self, field: &Field<'a>, mark: impl FnOnce(&mut Self)) -> Result<&'a str, ProtoError> {
         match field.text() {
             Err(ProtoError::Utf8 { .. }) if self.needs.without_invalid_texts => {
-                self.writer.invalid_text();
+                self.writer.count_invalid_text();
                 mark(self);
                 Ok("")
             }
@@ -268,8 +268,8 @@ impl Walk<'_> {
         if run.is_empty() {
             return Ok((after, self.odd_attribute(level, field.message()?)?));
         }
-        if self.needs.without_invalid_texts {
-            check(Fields::new(run, start))?;
+        if self.needs.checked_attributes {
+            check(Fields::new(run, start), self.needs.without_invalid_texts)?;
         }
         self.writer.run(level, start, run.len())?;
         Ok((after, false))
@@ -279,8 +279,8 @@ impl Walk<'_> {
     fn odd_attribute(&mut self, level: Level, attribute: Fields<'_>) -> Result<bool, ProtoError> {
         match key_value(attribute) {
             Err(ProtoError::Utf8 { .. }) if self.needs.without_invalid_texts => {
-                self.writer.invalid_text();
-                self.writer.is_invalid(level);
+                self.writer.count_invalid_text();
+                self.writer.mark_invalid(level);
                 Ok(true)
             }
             attribute => {
@@ -292,12 +292,12 @@ impl Walk<'_> {
     }
 }
 
-/// Checks the attributes of a run. Texts that are not UTF-8 are found when they are read.
-fn check(mut run: Fields<'_>) -> Result<(), ProtoError> {
+/// Checks the attributes of a run. If invalid texts are left out, they are found when the attributes are read.
+fn check(mut run: Fields<'_>, without_invalid_texts: bool) -> Result<(), ProtoError> {
     while let Some(bytes) = run.next_of_run() {
         match key_value(Fields::new(bytes, run.offset() - bytes.len())) {
-            Ok(_) | Err(ProtoError::Utf8 { .. }) => {}
-            Err(error) => return Err(error),
+            Err(ProtoError::Utf8 { .. }) if without_invalid_texts => {}
+            attribute => drop(attribute?),
         }
     }
     Ok(())
