@@ -193,7 +193,7 @@ impl<'a> Point<'a> {
     /// Returns the kind of the metric.
     #[must_use]
     pub fn kind(self) -> MetricKind {
-        self.details.kind
+        self.details.facts.kind
     }
 
     /// Returns the time in nanoseconds since 1970, or 0 if there is none.
@@ -205,19 +205,19 @@ impl<'a> Point<'a> {
     /// Returns the flags: see [`NO_RECORDED_VALUE`].
     #[must_use]
     pub fn flags(self) -> u32 {
-        self.details.flags
+        self.details.facts.flags
     }
 
     /// Returns true if a histogram has a sum, which is known if [buckets are needed](super::Needs::buckets).
     #[must_use]
     pub fn has_sum(self) -> bool {
-        self.details.has_sum
+        self.details.facts.has_sum
     }
 
     /// Returns true if an attribute is not UTF-8.
     #[must_use]
     pub fn is_invalid(self) -> bool {
-        self.details.is_invalid
+        self.details.facts.is_invalid
     }
 
     /// Returns the upper bounds of a histogram's buckets, except for the last bucket, or the quantiles of a summary, if

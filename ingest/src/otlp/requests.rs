@@ -6,6 +6,7 @@ use chronoxide_format::metadata::{MetricMetadata, Monotonicity};
 
 use super::kind::MetricKind;
 use super::request::Request;
+use crate::prometheus::varint::uvarint;
 
 /// Level of an attribute. The more specific level is greater, and wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,16 +105,12 @@ pub(super) struct PointEntry {
 /// Facts of points. Most points of a metric have the same.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Details {
-    pub(super) kind: MetricKind,
-    pub(super) flags: u32,
-    pub(super) has_sum: bool,
-    pub(super) is_invalid: bool,
+    pub(super) facts: PointFacts,
     pub(super) doubles: Range<u32>,
 }
 
 impl Details {
-    pub(super) const NONE: Self =
-        Self { kind: MetricKind::Gauge, flags: 0, has_sum: false, is_invalid: false, doubles: 0..0 };
+    pub(super) const NONE: Self = Self { facts: PointFacts::new(MetricKind::Gauge), doubles: 0..0 };
 }
 
 #[derive(Debug)]
@@ -201,8 +198,6 @@ const MIN_BYTES: usize = 2 << 20;
 /// Writer of one request.
 pub(super) struct Writer<'r> {
     requests: &'r mut Requests,
-    /// Length of the request.
-    request_len: usize,
     /// Bytes that may still be added.
     room: usize,
     limit: usize,
@@ -221,7 +216,7 @@ impl<'r> Writer<'r> {
         let most = u32::MAX as usize - requests.fields.len().max(requests.text.len()).min(u32::MAX as usize);
         let limit = limit.unwrap_or(len.saturating_mul(MAX_RATIO).max(MIN_BYTES)).min(most);
         let before = requests.lens();
-        Self { requests, request_len: len, room: limit, limit, open: None, doubles: 0, before }
+        Self { requests, room: limit, limit, open: None, doubles: 0, before }
     }
 
     /// Ends the request. Returns its place, or removes it if it is malformed.
@@ -322,15 +317,19 @@ impl<'r> Writer<'r> {
 
     /// Ends the last point. Bounds of a histogram beyond the number of its buckets do not count.
     #[inline]
-    pub(super) fn point_ends(&mut self, facts: &PointFacts, bucket_count: usize) -> Result<(), TooManyParts> {
+    pub(super) fn point_ends(
+        &mut self,
+        time_unix_nano: u64,
+        facts: PointFacts,
+        bucket_count: usize,
+    ) -> Result<(), TooManyParts> {
         let (requests, doubles) = (&mut *self.requests, self.doubles);
         if facts.kind == MetricKind::Histogram {
             requests.doubles.truncate(doubles.saturating_add(bucket_count));
         }
         let end = requests.doubles.len();
         let doubles = if doubles < end { doubles as u32..end as u32 } else { 0..0 };
-        let PointFacts { kind, time_unix_nano, flags, has_sum, is_invalid } = *facts;
-        let details = Details { kind, flags, has_sum, is_invalid, doubles };
+        let details = Details { facts, doubles };
         if requests.details.last() != Some(&details) {
             requests.details.push(details);
             self.take(size_of::<Details>())?;
@@ -348,10 +347,8 @@ impl<'r> Writer<'r> {
     #[inline]
     pub(super) fn run(&mut self, level: Level, start: usize, len: usize) -> Result<(), TooManyParts> {
         self.take(size_of::<ListEntry>())?;
-        if start.max(len) > self.request_len || self.request_len > u32::MAX as usize {
-            return Err(TooManyParts { limit: u32::MAX as usize });
-        }
-        self.push_list(level, ListEntry { start: start as u32, len: len as u32, is_in_request: true });
+        let place = |number: usize| u32::try_from(number).map_err(|_| TooManyParts { limit: u32::MAX as usize });
+        self.push_list(level, ListEntry { start: place(start)?, len: place(len)?, is_in_request: true });
         Ok(())
     }
 
@@ -439,19 +436,18 @@ impl<'r> Writer<'r> {
     }
 }
 
-/// Facts of a point besides its attributes.
-#[derive(Debug, Clone, Copy)]
+/// Facts of a point besides its time, attributes and doubles.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PointFacts {
     pub(super) kind: MetricKind,
-    pub(super) time_unix_nano: u64,
     pub(super) flags: u32,
     pub(super) has_sum: bool,
     pub(super) is_invalid: bool,
 }
 
 impl PointFacts {
-    pub(super) fn new(kind: MetricKind) -> Self {
-        Self { kind, time_unix_nano: 0, flags: 0, has_sum: false, is_invalid: false }
+    pub(super) const fn new(kind: MetricKind) -> Self {
+        Self { kind, flags: 0, has_sum: false, is_invalid: false }
     }
 }
 
@@ -468,7 +464,7 @@ fn push_attribute(out: &mut Vec<u8>, level: Level, key: &str, value: &str) {
     let value_len = field_len(value.len());
     let mut push = |field: u8, len: usize, content: &[u8]| {
         out.push(field);
-        push_varint(out, len as u64);
+        uvarint(len as u64, out);
         out.extend_from_slice(content);
     };
     let attribute_key = ATTRIBUTE_KEYS.get(level as usize).copied().unwrap_or_default();
@@ -476,16 +472,6 @@ fn push_attribute(out: &mut Vec<u8>, level: Level, key: &str, value: &str) {
     push(FIRST, key.len(), key.as_bytes());
     push(SECOND, value_len, &[]);
     push(FIRST, value.len(), value.as_bytes());
-}
-
-/// Appends a number as a varint.
-#[inline]
-fn push_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 /// Returns the length of a number as a varint.
@@ -502,7 +488,7 @@ mod tests {
     fn lengths_of_varints_are_those_that_are_written() {
         for number in [0, 1, 127, 128, 16_383, 16_384, 1 << 21, u32::MAX as usize, usize::MAX] {
             let mut out = Vec::new();
-            push_varint(&mut out, number as u64);
+            uvarint(number as u64, &mut out);
             assert_eq!(varint_len(number), out.len(), "{number}");
         }
     }

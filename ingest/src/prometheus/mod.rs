@@ -22,7 +22,7 @@ pub mod remote_write;
 pub mod text;
 pub mod tombstones;
 pub mod tsdb;
-mod varint;
+pub(crate) mod varint;
 pub mod wal;
 
 use crate::series::SeriesSink;

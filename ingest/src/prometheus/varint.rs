@@ -1,6 +1,7 @@
 //! Numbers in base 128, as Go and protobuf write them.
 
 /// Appends a number, its lowest digit first; all digits but the last have the bit 7.
+#[inline]
 pub(crate) fn uvarint(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);

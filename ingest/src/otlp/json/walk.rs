@@ -181,13 +181,12 @@ impl<'de> Node<'_, '_, 'de> {
             Message::Point(kind) => {
                 let facts = PointFacts {
                     kind,
-                    time_unix_nano: known.time,
                     // Flags are 32 bits wide.
                     flags: known.flags as u32,
                     has_sum: known.has_sum,
                     is_invalid: walk.point_is_invalid,
                 };
-                walk.writer.point_ends(&facts, known.bucket_count)
+                walk.writer.point_ends(known.time, facts, known.bucket_count)
             }
             Message::Quantile => walk.writer.double(known.quantile),
             _ => Ok(()),

@@ -193,7 +193,7 @@ impl Walk<'_> {
         use MetricKind::{ExponentialHistogram, Gauge, Histogram, Sum, Summary};
         self.writer.point()?;
         let mut facts = PointFacts::new(kind);
-        let mut bucket_count = 0;
+        let (mut time_unix_nano, mut bucket_count) = (0, 0);
         let message = fields;
         loop {
             // A copy of the remaining fields would cost more than that of their offset.
@@ -205,7 +205,7 @@ impl Walk<'_> {
                     fields = after;
                     facts.is_invalid |= is_invalid;
                 }
-                (_, 3) => facts.time_unix_nano = field.fixed64()?,
+                (_, 3) => time_unix_nano = field.fixed64()?,
                 // Flags are 32 bits wide.
                 (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => {
                     facts.flags = field.varint()? as u32;
@@ -231,7 +231,7 @@ impl Walk<'_> {
                 _ => {}
             }
         }
-        Ok(self.writer.point_ends(&facts, bucket_count)?)
+        Ok(self.writer.point_ends(time_unix_nano, facts, bucket_count)?)
     }
 
     fn mark_scope(&mut self) {
