@@ -8,7 +8,7 @@ use crate::content::{Content, KeysetRows};
 use crate::factor::Factored;
 use crate::learn::{Split, learn_rest};
 use crate::plan::{Part, Plan};
-use crate::planning::{Planned, drop_what_is_worse, factor};
+use crate::planning::Planned;
 
 /// Factor by which content may have more series than that from which its plan was learnt: more series may need another.
 const MAX_GROWTH: f64 = 1.5;
@@ -115,8 +115,7 @@ impl Planner {
                 let planned = match adopted {
                     Some((plan, bytes)) if bytes <= afresh.bytes => {
                         drop(afresh);
-                        let factored = factor(content, &plan);
-                        Planned::from_parts(content, plan, factored)
+                        Planned::from_plan(content, plan)
                     }
                     _ => afresh,
                 };
@@ -157,8 +156,7 @@ impl Learned {
         if unknown as f64 > count as f64 * MAX_UNKNOWN {
             return None;
         }
-        let (plan, factored) = drop_what_is_worse(content, learn_rest(content, splits, &rest));
-        Some((Planned::from_parts(content, plan, factored), rest))
+        Some((Planned::from_plan(content, learn_rest(content, splits, &rest)), rest))
     }
 
     /// Returns true if content takes no more bytes than are expected.

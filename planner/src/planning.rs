@@ -1,7 +1,7 @@
 //! Planning: [`plan()`] learns a plan, factors all rows, and drops parts that take more than plain rows.
 
 use crate::content::Content;
-use crate::factor::{self, Factored};
+use crate::factor::{self, Factored, PlainSizes};
 use crate::learn::learn;
 use crate::plan::{KeysetPlan, Plan};
 
@@ -31,15 +31,16 @@ pub(crate) struct Planned {
 impl Planned {
     /// Learns a plan.
     pub(crate) fn new(content: &Content) -> Self {
-        let (plan, factored) = drop_what_is_worse(content, learn(content));
-        Self::from_parts(content, plan, factored)
+        Self::from_plan(content, learn(content))
     }
 
-    /// Takes a plan, or plain rows if these take fewer bytes.
-    pub(crate) fn from_parts(content: &Content, plan: Plan, factored: Factored) -> Self {
+    /// Takes a plan without the parts that take more than plain rows, or plain rows if these take fewer bytes.
+    pub(crate) fn from_plan(content: &Content, plan: Plan) -> Self {
+        let plain = PlainSizes::new(content);
+        let (plan, factored) = drop_what_is_worse(content, plan, &plain);
         // Learning uses samples and approximate records. These are the bytes that the builder writes.
         let dictionaries = factor::dictionary_bytes(content);
-        let plain_bytes = factor::plain_bytes(content, dictionaries);
+        let plain_bytes = plain.bytes(dictionaries);
         let with_bytes = |plan: Plan, factored: Factored| {
             let bytes = factored.bytes(content, dictionaries);
             Self { plan, factored, bytes }
@@ -76,10 +77,10 @@ pub fn bytes(content: &Content, factored: &Factored) -> u64 {
 
 /// Makes keysets plain whose own rows take more than plain ones, repeatedly: without their codes, maps of other keysets
 /// may not pay any more. Each round factors all rows.
-pub(crate) fn drop_what_is_worse(content: &Content, mut plan: Plan) -> (Plan, Factored) {
+fn drop_what_is_worse(content: &Content, mut plan: Plan, plain: &PlainSizes) -> (Plan, Factored) {
     for _ in 0..MAX_ROUNDS {
         let factored = factor(content, &plan);
-        let worse = factored.worse_than_plain(content);
+        let worse = factored.worse_than_plain(plain);
         if worse.is_empty() {
             return (plan, factored);
         }

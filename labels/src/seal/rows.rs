@@ -23,6 +23,16 @@ struct Column {
     most: u32,
 }
 
+/// Bits of a column in the beginning of a row.
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    place: usize,
+    least: u32,
+    /// Number of bits in the beginning, and of low bits that do not fit.
+    taken: u32,
+    left_out: u32,
+}
+
 impl SortedRows {
     /// Remaps and sorts the selected rows of the keyset with this number. `code_ranks` contains the block's code for
     /// each key and code of the store.
@@ -71,19 +81,20 @@ impl SortedRows {
         if width == 0 {
             return;
         }
-        let beginning = |row: &[u32]| {
-            let (mut packed, mut room) = (0u64, u64::BITS);
-            for (&code, column) in row.iter().zip(&*columns) {
-                let bits = u32::BITS - (column.most - column.least).leading_zeros();
+        let mut room = u64::BITS;
+        let fields: Vec<Field> = (columns.iter().enumerate())
+            .filter_map(|(place, &Column { least, most })| {
+                let bits = u32::BITS - (most - least).leading_zeros();
                 let taken = bits.min(room);
-                // The high bits of the code, if its low bits do not fit.
-                packed = (packed << taken) | u64::from(code - column.least) >> (bits - taken);
                 room -= taken;
-                if room == 0 {
-                    break;
-                }
-            }
-            packed
+                (taken > 0).then_some(Field { place, least, taken, left_out: bits - taken })
+            })
+            .collect();
+        let beginning = |row: &[u32]| {
+            fields.iter().fold(0u64, |packed, field| {
+                let code = row.get(field.place).map_or(0, |code| code - field.least);
+                packed << field.taken | u64::from(code >> field.left_out)
+            })
         };
         order.extend(remapped.chunks_exact(width).zip(0u32..).map(|(row, number)| (beginning(row), number)));
         let row = |number: u32| remapped.get(number as usize * width..(number as usize + 1) * width);

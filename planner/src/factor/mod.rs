@@ -26,5 +26,5 @@ pub use interned::{InternedLists, InternedRows};
 pub use lists::{List, Lists};
 pub use maps::ColumnCodes;
 pub(crate) use shape::column_ranges;
-pub(crate) use size::{dictionary_bytes, plain_bytes};
+pub(crate) use size::{PlainSizes, dictionary_bytes};
 pub(crate) use tables::factor;

@@ -1,6 +1,7 @@
 //! Factoring of rows into shared tables, lists and the keysets' own tables.
 
 use std::collections::BTreeMap;
+use std::ops::{BitAnd, BitOr, Shl};
 
 use super::factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 use super::interned::{InternedLists, InternedRows};
@@ -40,33 +41,46 @@ pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
 
 /// Returns the code of each row for a part.
 fn codes(keyset: &KeysetRows, part: Part, plan: &Plan, interned: &mut [InternedRows]) -> Vec<u32> {
-    match part {
+    let table = match part {
+        Part::Table(table) => table,
         Part::Key(key) => match keyset.keys.binary_search(&key) {
-            Ok(column) => keyset.series().map(|row| row[column]).collect(),
-            Err(_) => Vec::new(),
+            Ok(column) => return keyset.series().map(|row| row[column]).collect(),
+            Err(_) => return Vec::new(),
         },
-        Part::Table(table) => {
-            let parts = &plan.tables[table].parts;
-            let columns: Vec<Vec<u32>> = parts.iter().map(|&part| codes(keyset, part, plan, interned)).collect();
-            let mut row = vec![0; columns.len()];
-            let mut last = None;
-            (0..keyset.len())
-                .map(|number| {
-                    let mut same = last.is_some();
-                    for (code, column) in row.iter_mut().zip(&columns) {
-                        same &= *code == column[number];
-                        *code = column[number];
-                    }
-                    let code = match last {
-                        Some(code) if same => code,
-                        _ => interned[table].intern(&row),
-                    };
-                    last = Some(code);
-                    code
-                })
-                .collect()
+    };
+    let source = |&part: &Part| match part {
+        Part::Key(key) => Source::Column(keyset.keys.binary_search(&key).unwrap_or(keyset.keys.len())),
+        Part::Table(_) => Source::Codes(codes(keyset, part, plan, interned)),
+    };
+    let sources: Vec<Source> = plan.tables[table].parts.iter().map(source).collect();
+    let mut row = vec![0; sources.len()];
+    let mut last = None;
+    let code = |(number, series): (usize, &[u32])| {
+        let mut same = true;
+        for (code, source) in row.iter_mut().zip(&sources) {
+            let new = match source {
+                Source::Column(column) => series[*column],
+                Source::Codes(codes) => codes[number],
+            };
+            same &= *code == new;
+            *code = new;
         }
-    }
+        let code = match last {
+            Some(code) if same => code,
+            _ => interned[table].intern(&row),
+        };
+        last = Some(code);
+        code
+    };
+    keyset.series().enumerate().map(code).collect()
+}
+
+/// Codes of a column of a table, for the rows of a keyset.
+enum Source {
+    /// Column of the keyset. It is read with the others of a row: they are neighbours in memory.
+    Column(usize),
+    /// Codes of a table.
+    Codes(Vec<u32>),
 }
 
 /// Returns the tables in order of the plan with sorted rows, and the new number of each row.
@@ -87,26 +101,38 @@ fn sort_tables(plan: &Plan, interned: Vec<InternedRows>) -> (Vec<FactoredTable>,
 
 /// Returns the rows of these columns in increasing order, and the origin of each row.
 fn sort_rows(columns: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
-    let count = columns.first().map_or(0, Vec::len);
-    let most = |column: &Vec<u32>| column.iter().max().copied().unwrap_or(0);
-    let widths: Vec<u32> = columns.iter().map(|column| u32::BITS - most(column).leading_zeros()).collect();
-    let order: Vec<u32> = if widths.iter().sum::<u32>() <= u128::BITS - u32::BITS {
-        let mut keys: Vec<u128> = (0..count as u128).collect();
-        let mut shift = u32::BITS + widths.iter().sum::<u32>();
-        for (column, width) in columns.iter().zip(&widths) {
-            shift -= width;
-            keys.iter_mut().zip(column).for_each(|(key, &code)| *key |= u128::from(code) << shift);
+    let count = columns.first().map_or(0, Vec::len) as u32;
+    let width = |column: &Vec<u32>| u32::BITS - column.iter().max().copied().unwrap_or(0).leading_zeros();
+    let widths: Vec<u32> = columns.iter().map(width).collect();
+    let row = |number: u32| columns.iter().map(move |column| column[number as usize]);
+    let order = match widths.iter().sum::<u32>() + u32::BITS - count.leading_zeros() {
+        0..=u64::BITS => sorted_as::<u64>(columns, &widths, count),
+        0..=u128::BITS => sorted_as::<u128>(columns, &widths, count),
+        _ => {
+            let mut order: Vec<u32> = (0..count).collect();
+            order.sort_unstable_by(|&left, &right| row(left).cmp(row(right)));
+            order
         }
-        keys.sort_unstable();
-        keys.into_iter().map(|key| key as u32).collect()
-    } else {
-        let row = |number: u32| columns.iter().map(move |column| column[number as usize]);
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_unstable_by(|&left, &right| row(left).cmp(row(right)));
-        order
     };
-    let rows = order.iter().flat_map(|&number| columns.iter().map(move |column| column[number as usize])).collect();
+    let rows = order.iter().flat_map(|&number| row(number)).collect();
     (rows, order)
+}
+
+/// Returns the numbers of the rows of these columns in the order of the rows: each row and its number are sorted as one
+/// number, in which the codes have these widths.
+fn sorted_as<N>(columns: &[Vec<u32>], widths: &[u32], count: u32) -> Vec<u32>
+where
+    N: Copy + Ord + From<u32> + Shl<u32, Output = N> + BitOr<Output = N> + BitAnd<Output = N> + TryInto<u32>,
+{
+    let number_width = u32::BITS - count.leading_zeros();
+    let mut rows = vec![N::from(0); count as usize];
+    for (column, &width) in columns.iter().zip(widths) {
+        rows.iter_mut().zip(column).for_each(|(row, &code)| *row = *row << width | N::from(code));
+    }
+    rows.iter_mut().zip(0..count).for_each(|(row, number)| *row = *row << number_width | N::from(number));
+    rows.sort_unstable();
+    let mask = N::from(1_u32.checked_shl(number_width).unwrap_or(0).wrapping_sub(1));
+    rows.into_iter().map(|row| (row & mask).try_into().unwrap_or_default()).collect()
 }
 
 /// Merges rows that differ only in their last code into one row, which ends with the list of these codes.
