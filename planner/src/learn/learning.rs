@@ -35,10 +35,30 @@ pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[
     if rest.is_empty() {
         return to_plan(content, &splits);
     }
+    let keysets = &content.keysets;
+    let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &keysets[number].keys));
+    let is_shared =
+        |number: usize, split: &Split| split.tables().any(|columns| may_be_shared(&keysets[number].keys_of(columns)));
+    learn_from(content, splits, rest, is_shared)
+}
+
+/// Plans all keysets again, given the splits of a plan; see [`learn`].
+pub(crate) fn improve(content: &Content, splits: Vec<Option<Split>>) -> Plan {
+    learn_from(content, splits, &by_size(content), |_, _| true)
+}
+
+/// Plans keysets in this order, given the splits of all. The contents of those for which `is_known` returns true are
+/// known.
+fn learn_from(
+    content: &Content,
+    splits: Vec<Option<Split>>,
+    order: &[usize],
+    is_known: impl Fn(usize, &Split) -> bool,
+) -> Plan {
     let splits = on_samples(content, |content, entities, sampling| {
         let mut learning = Learning::new(content, entities, sampling);
-        learning.take_over(splits, rest);
-        learning.pass(rest);
+        learning.take_over(splits, is_known);
+        learning.pass(order);
         learning.splits
     });
     to_plan(content, &splits)
@@ -71,13 +91,19 @@ fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) 
     let mut learning = Learning::new(content, entities, sampling);
     learning.known = expect_entities(content, entities, sampling);
 
-    let mut by_size: Vec<usize> = (0..content.keysets.len()).collect();
-    by_size.sort_by_key(|&number| Reverse(content.keysets[number].rows.len()));
-    learning.pass(&by_size);
+    let order = by_size(content);
+    learning.pass(&order);
     // The second pass sees the splits of all others. A third would save less than a ten-thousandth.
     learning.known.is_complete = true;
-    learning.pass(&by_size);
+    learning.pass(&order);
     learning.splits
+}
+
+/// Returns the numbers of the keysets, those with most codes first.
+fn by_size(content: &Content) -> Vec<usize> {
+    let mut by_size: Vec<usize> = (0..content.keysets.len()).collect();
+    by_size.sort_by_key(|&number| Reverse(content.keysets[number].rows.len()));
+    by_size
 }
 
 /// State of splitting keysets.
@@ -109,16 +135,12 @@ impl<'c> Learning<'c> {
         Sample::new(&self.content.keysets[number], self.sampling)
     }
 
-    /// Takes over the splits of keysets that had one before, and what those with these numbers may share with them.
-    fn take_over(&mut self, splits: Vec<Option<Split>>, rest: &[usize]) {
-        let keysets = &self.content.keysets;
-        let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &keysets[number].keys));
+    /// Takes over the splits of keysets that had one before, and the contents of those for which `is_known` returns
+    /// true.
+    fn take_over(&mut self, splits: Vec<Option<Split>>, is_known: impl Fn(usize, &Split) -> bool) {
         self.splits = splits;
-        let is_known = |number: &usize| {
-            let mut tables = self.splits[*number].iter().flat_map(Split::tables);
-            tables.any(|columns| may_be_shared(&keysets[*number].keys_of(columns)))
-        };
-        let known: Vec<usize> = (0..keysets.len()).filter(is_known).collect();
+        let is_known = |number: &usize| self.splits[*number].as_ref().is_some_and(|split| is_known(*number, split));
+        let known: Vec<usize> = (0..self.splits.len()).filter(is_known).collect();
         for wave in known.chunks(MAX_WAVE) {
             self.contents(wave).iter().flatten().for_each(|contents| contents.register(&mut self.known, true));
         }
