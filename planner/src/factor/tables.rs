@@ -105,14 +105,15 @@ fn sort_rows(columns: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
     let width = |column: &Vec<u32>| u32::BITS - column.iter().max().copied().unwrap_or(0).leading_zeros();
     let widths: Vec<u32> = columns.iter().map(width).collect();
     let row = |number: u32| columns.iter().map(move |column| column[number as usize]);
-    let order = match widths.iter().sum::<u32>() + u32::BITS - count.leading_zeros() {
-        0..=u64::BITS => sorted_as::<u64>(columns, &widths, count),
-        0..=u128::BITS => sorted_as::<u128>(columns, &widths, count),
-        _ => {
-            let mut order: Vec<u32> = (0..count).collect();
-            order.sort_unstable_by(|&left, &right| row(left).cmp(row(right)));
-            order
-        }
+    let bits = widths.iter().sum::<u32>() + u32::BITS - count.leading_zeros();
+    let order = if bits <= u64::BITS {
+        sorted_as::<u64>(columns, &widths, count)
+    } else if bits <= u128::BITS {
+        sorted_as::<u128>(columns, &widths, count)
+    } else {
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_unstable_by(|&left, &right| row(left).cmp(row(right)));
+        order
     };
     let rows = order.iter().flat_map(|&number| row(number)).collect();
     (rows, order)
@@ -181,11 +182,25 @@ mod tests {
     }
 
     #[test]
-    fn rows_too_wide_for_a_number_are_sorted_all_the_same() {
-        let wide = vec![u32::MAX, 0, 7];
-        let (rows, order) = sort_rows(&[vec![1, 1, 0], wide.clone(), wide.clone(), wide.clone(), wide]);
-        assert_eq!(order, [2, 1, 0]);
-        assert_eq!(rows[..5], [0, 7, 7, 7, 7]);
+    fn rows_of_any_width_are_sorted_as_a_model_does() {
+        let mut random = 1_u32;
+        let mut code = || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            random >> (random % 7)
+        };
+        for count in [1, 2, 3, 257] {
+            for width in 0..6 {
+                // The first column has few values, so that others decide; numbers of 64 and 128 bits hold some rows.
+                let few: Vec<u32> = (0..count).map(|_| code() % 3).collect();
+                let columns = [vec![few], (0..width).map(|_| (0..count).map(|_| code()).collect()).collect()].concat();
+                let row = |number: usize| columns.iter().map(|column| column[number]).collect::<Vec<u32>>();
+                let mut model: Vec<usize> = (0..count).collect();
+                model.sort_by_key(|&number| row(number));
+                let (rows, order) = sort_rows(&columns);
+                assert_eq!(order, model.iter().map(|&number| number as u32).collect::<Vec<u32>>(), "{width}");
+                assert_eq!(rows, model.iter().flat_map(|&number| row(number)).collect::<Vec<u32>>());
+            }
+        }
     }
 
     #[test]
