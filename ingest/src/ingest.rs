@@ -47,9 +47,9 @@ pub struct IngestOptions {
     /// For formats that are not decoded on several threads, skipping costs a second decoding of each record, so that no
     /// part of a malformed one is kept.
     pub skip_broken_records: bool,
-    /// Number of threads that decode records of an input as OTLP, series JSON or exposition text. If `None`, one per
-    /// core, at most 8. Small inputs, and all with 1, are decoded on the thread of the run. With more than 1, another
-    /// thread seals stores that are full. Blocks and reports do not depend on it.
+    /// Number of threads that decode records of an input as OTLP, series JSON or exposition text, and
+    /// [that plan](AssembleOptions::threads). If `None`, one per core, at most 8. Small inputs, and all with 1, are
+    /// decoded on the thread of the run. Blocks and reports do not depend on it.
     pub threads: Option<NonZeroUsize>,
     /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus
     /// 3: `1` becomes `1.0`.
@@ -124,7 +124,7 @@ impl<B: BlockSink> Ingest<B> {
     pub fn new(options: IngestOptions, blocks: B) -> Self {
         let assemble = AssembleOptions {
             skip_invalid_texts: options.skip_broken_records,
-            in_background: options.threads.is_none_or(|threads| threads.get() > 1),
+            threads: options.threads,
             ..options.assemble.clone()
         };
         let assembler = Assembler::new(assemble, blocks);

@@ -1,12 +1,13 @@
 //! Plans of content after content: [`Planner`].
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use foldhash::HashMap;
 
 use crate::content::{Content, KeysetRows};
 use crate::factor::Factored;
-use crate::learn::{Split, improve, learn_rest};
+use crate::learn::{Split, Threads, improve, learn_rest};
 use crate::plan::{Part, Plan};
 use crate::planning::Planned;
 
@@ -72,6 +73,7 @@ const PER_KEY: usize = 8;
 pub struct Planner {
     learned: Option<Learned>,
     max_bytes: usize,
+    threads: Threads,
     /// Number of blocks so far.
     blocks: u64,
 }
@@ -98,22 +100,28 @@ impl Planner {
     /// Creates a planner that keeps plans in at most this much memory. Keysets beyond it have none.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
-        Self { learned: None, max_bytes, blocks: 0 }
+        Self { learned: None, max_bytes, threads: Threads::default(), blocks: 0 }
     }
 
-    /// Plans content as [`plan`](crate::plan()) does, or adopts or improves the plan of content before it. `names` has a
-    /// number for the name of each key, which is the same in all content.
+    /// Limits the threads of learning, instead of one per core. The plans do not depend on their number.
+    #[must_use]
+    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads: Threads(Some(threads)), ..self }
+    }
+
+    /// Plans content as [`plan`](crate::plan()) does, or adopts or improves the plan of content before it. `names` has
+    /// a number for the name of each key, which is the same in all content.
     ///
     /// The result depends only on the content so far and [`VERSION`](crate::VERSION).
     pub fn plan(&mut self, content: &Content, names: &[u32]) -> (Plan, Factored) {
         self.blocks += 1;
         if !self.blocks.is_multiple_of(MAX_ADOPTED)
-            && let Some(adopted) = self.learned.as_mut().and_then(|learned| learned.adopt(content, names))
+            && let Some(adopted) = self.learned.as_mut().and_then(|learned| learned.adopt(content, names, self.threads))
         {
             return (adopted.plan, adopted.factored);
         }
-        let improved = self.learned.as_ref().and_then(|learned| learned.improve(content, names));
-        let planned = improved.unwrap_or_else(|| Planned::new(content));
+        let improved = self.learned.as_ref().and_then(|learned| learned.improve(content, names, self.threads));
+        let planned = improved.unwrap_or_else(|| Planned::new(content, self.threads));
         let new = self.learned.insert(Learned::new(content, planned.bytes, self.max_bytes));
         new.add(content, names, &planned.plan, 0..content.keysets.len());
         (planned.plan, planned.factored)
@@ -127,9 +135,9 @@ impl Learned {
     }
 
     /// Plans content by this plan, and adds the plans of its other keysets, if it fits.
-    fn adopt(&mut self, content: &Content, names: &[u32]) -> Option<Planned> {
+    fn adopt(&mut self, content: &Content, names: &[u32], threads: Threads) -> Option<Planned> {
         let KnownSplits { splits, rest } = self.known(content, names)?;
-        let adopted = Planned::from_plan(content, learn_rest(content, splits, &rest));
+        let adopted = Planned::from_plan(content, learn_rest(content, splits, &rest, threads));
         if !self.fits(&adopted, content, MAX_ADOPTED_BYTES) {
             return None;
         }
@@ -138,14 +146,14 @@ impl Learned {
     }
 
     /// Plans content by what this plan becomes for it, or afresh if that is better and this does not fit.
-    fn improve(&self, content: &Content, names: &[u32]) -> Option<Planned> {
-        let improved = Planned::from_plan(content, improve(content, self.known(content, names)?.splits));
+    fn improve(&self, content: &Content, names: &[u32], threads: Threads) -> Option<Planned> {
+        let improved = Planned::from_plan(content, improve(content, self.known(content, names)?.splits, threads));
         if self.fits(&improved, content, MAX_IMPROVED_BYTES) {
             return Some(improved);
         }
         // One at a time is in memory.
         let Planned { plan, bytes, .. } = improved;
-        Some(Planned::new(content))
+        Some(Planned::new(content, threads))
             .filter(|afresh| afresh.bytes < bytes)
             .or_else(|| Some(Planned::from_plan(content, plan)))
     }

@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::factor::{self, Factored, PlainSizes};
-use crate::learn::learn;
+use crate::learn::{Threads, learn};
 use crate::plan::{KeysetPlan, Plan};
 
 /// Maximum number of rounds in which keysets become plain because their own rows take more than plain ones.
@@ -15,7 +15,7 @@ const MAX_ROUNDS: usize = 8;
 /// hundred passes over samples: at most 2^22 rows, and 256 rows of each keyset.
 #[must_use]
 pub fn plan(content: &Content) -> (Plan, Factored) {
-    let Planned { plan, factored, .. } = Planned::new(content);
+    let Planned { plan, factored, .. } = Planned::new(content, Threads::default());
     (plan, factored)
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// Learns a plan.
-    pub(crate) fn new(content: &Content) -> Self {
-        Self::from_plan(content, learn(content))
+    pub(crate) fn new(content: &Content, threads: Threads) -> Self {
+        Self::from_plan(content, learn(content, threads))
     }
 
     /// Takes a plan without the parts that take more than plain rows, or plain rows if these take fewer bytes.

@@ -1,6 +1,6 @@
 //! Arguments and help of the command.
 
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use chronoxide_format::view::TimeRange;
@@ -95,6 +95,12 @@ pub(crate) struct Arguments {
     /// are merged at the end [default: half of the memory available to the process, at most 1GiB for folders]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
+
+    /// Maximum number of threads that decode, and that plan blocks [default: number of cores, at most 8]. One more
+    /// reads an input, one assembles series, and one seals blocks; with 1, all but reading is on one thread. Blocks do
+    /// not depend on it
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Store the first and last time of each series as columns of the blocks (chronoxide.first_time and
     /// chronoxide.last_time); a series without any time has none. Takes 16 bytes of memory per series and window, and

@@ -269,7 +269,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         format: arguments.format.format(),
         max_record_len: memory.max_record_len,
         skip_broken_records: arguments.skip_bad_records,
-        threads: None,
+        threads: arguments.threads,
         keep_float_labels: arguments.keep_float_labels,
         ignore_deletions: arguments.ignore_deletions,
         keep_columns: !arguments.no_columns,

@@ -85,6 +85,30 @@ fn tables(rows: u64) -> impl Iterator<Item = RecordBatch> {
     (0..rows / BATCH).map(move |number| batch(number * BATCH))
 }
 
+/// Returns a field of a message of protobuf.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    let mut len = content.len();
+    while len >= 0x80 {
+        field.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    field.push(len as u8);
+    [&field, content].concat()
+}
+
+/// Returns a request of OTLP as protobuf, after its length, with a point for each of these pods.
+fn framed_request(pods: impl Iterator<Item = u64>) -> Vec<u8> {
+    let point = |pod: u64| {
+        let value = field(2, &field(1, pod.to_string().as_bytes()));
+        let time = [&[3 << 3 | 1][..], &HOUR.to_le_bytes()].concat();
+        field(1, &[time, field(7, &[field(1, b"pod"), value].concat())].concat())
+    };
+    let metric = [field(1, b"m"), field(5, &pods.flat_map(point).collect::<Vec<u8>>())].concat();
+    let request = field(1, &field(2, &field(2, &metric)));
+    [&(request.len() as u32).to_be_bytes(), &request[..]].concat()
+}
+
 /// A name, the number of distinct series, and what writes the capture.
 type Capture = (&'static str, u64, Box<dyn Fn(&Path)>);
 
@@ -130,6 +154,18 @@ fn captures() -> Vec<Capture> {
                 out.finish().unwrap();
             }),
         ),
+        (
+            "large: 2 MB in each record",
+            100_000,
+            Box::new(|path| {
+                let mut out = BufWriter::new(fs::File::create(path).unwrap());
+                for record in 0..sweep::cases(12, 60) {
+                    let pods = (0..60_000).map(|number| (record * 60_000 + number) % 100_000);
+                    out.write_all(&framed_request(pods)).unwrap();
+                }
+                out.flush().unwrap();
+            }),
+        ),
         capture("described: 10 KB for each", sweep::cases(8_000, 20_000), move |n| {
             format!("# HELP m{n} {n}{text}\n# TYPE m{n} gauge\nm{n} 1")
         }),
@@ -163,16 +199,25 @@ fn folders_keep_to_the_limit_and_lose_nothing() {
         let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", "64MiB"];
         let times = &["--times", "--time-step", "1ns"][..];
         let window: &[&str] = if name.starts_with("spread") { &["--window", "1h"] } else { &[] };
-        let measured = run(&[&arguments, window, times].concat());
-        let stderr = String::from_utf8_lossy(&measured.output.stderr);
-        assert_eq!(measured.output.status.code(), Some(0), "{name}: {stderr}");
-        let blocks = blocks(&output);
-        println!("{name:42} {:5.1} MiB, {} blocks", measured.peak as f64 / MIB as f64, blocks.len());
-        assert!(measured.peak <= LIMIT, "{name}: {} bytes", measured.peak);
+        let all = sweep::cases(&["8"][..], &["1", "2", "8"]).iter().map(|threads| {
+            let _ = fs::remove_dir_all(&output);
+            let measured = run(&[&arguments, window, times, &["--threads", threads]].concat());
+            let stderr = String::from_utf8_lossy(&measured.output.stderr);
+            assert_eq!(measured.output.status.code(), Some(0), "{name}, {threads} threads: {stderr}");
+            let blocks: BTreeSet<Vec<u8>> = blocks(&output).iter().map(|block| fs::read(block).unwrap()).collect();
+            let peak = measured.peak as f64 / MIB as f64;
+            println!("{name:42} {threads} threads: {peak:5.1} MiB, {} blocks", blocks.len());
+            assert!(measured.peak <= LIMIT, "{name}, {threads} threads: {} bytes", measured.peak);
+            blocks
+        });
+        let blocks = all.reduce(|one, other| {
+            assert!(one == other, "{name}: the blocks depend on the number of threads");
+            other
+        });
+        let blocks = blocks.unwrap();
         let mut ids = BTreeSet::new();
-        for block in &blocks {
-            let bytes = fs::read(block).unwrap();
-            let view = BlockView::open(&bytes).unwrap();
+        for bytes in &blocks {
+            let view = BlockView::open(bytes).unwrap();
             for number in 0..view.series_count().unwrap() {
                 let labels = view.series(number.into()).unwrap().unwrap().labels();
                 let labels = labels.map(|label| label.map(|label| (label.name.to_vec(), label.value.to_vec())));

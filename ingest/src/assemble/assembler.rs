@@ -15,7 +15,7 @@ use super::error::AssembleError;
 use super::families::Families;
 use super::input_window::InputWindow;
 use super::lists::{List, Lists};
-use super::memory::plans_bytes;
+use super::memory::plans;
 use super::metrics::Metrics;
 use super::neighbours::Neighbours;
 use super::options::AssembleOptions;
@@ -134,7 +134,7 @@ impl<B: BlockSink> Assembler<B> {
             unchecked_len: 0,
             work: 0,
             generation: 0,
-            sealer: Sealer::new(blocks, plans_bytes(&options)),
+            sealer: Sealer::new(blocks, plans(&options)),
             options,
         };
         assembler.resource.clear();
@@ -344,7 +344,8 @@ impl<B: BlockSink> Assembler<B> {
         }
         let store = self.restart()?;
         let cut = Cut { store, options: self.options.clone(), content };
-        if self.options.in_background { self.sealer.begin(cut, memory) } else { self.sealer.seal(cut) }
+        let is_alone = self.options.threads.is_some_and(|threads| threads.get() == 1);
+        if is_alone { self.sealer.seal(cut) } else { self.sealer.begin(cut, memory) }
     }
 
     /// Returns the time of points without a time, if the options set one.

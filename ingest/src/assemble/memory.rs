@@ -1,6 +1,6 @@
 //! Memory of assembling and sealing.
 
-use chronoxide_labels::{LabelSets, StoreRef};
+use chronoxide_labels::{LabelSets, Plans, StoreRef};
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
@@ -19,8 +19,17 @@ const STORE_SHARE: (usize, usize) = (3, 4);
 const PLANS_SHARE: usize = 16;
 const MAX_PLANS_BYTES: usize = 16 << 20;
 
+/// Returns the plans of the blocks of a run.
+pub(super) fn plans(options: &AssembleOptions) -> Plans {
+    let plans = Plans::new(plans_bytes(options));
+    match options.threads {
+        Some(threads) => plans.with_threads(threads),
+        None => plans,
+    }
+}
+
 /// Returns the memory in bytes for the plans of blocks.
-pub(super) fn plans_bytes(options: &AssembleOptions) -> usize {
+fn plans_bytes(options: &AssembleOptions) -> usize {
     options.max_memory.map_or(MAX_PLANS_BYTES, |limit| MAX_PLANS_BYTES.min(limit / PLANS_SHARE))
 }
 

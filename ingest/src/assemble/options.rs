@@ -1,6 +1,6 @@
 //! Options of assembling series into blocks.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
@@ -55,9 +55,10 @@ pub struct AssembleOptions {
     /// Maximum memory of assembling and sealing in bytes, including the block. Series are sealed before the limit is
     /// exceeded. No limit if `None`.
     pub max_memory: Option<usize>,
-    /// If true, a store that is full is sealed on another thread while the next one fills. `max_memory` holds for both:
-    /// a store takes three quarters of it, on any number of threads. If false, the next store waits.
-    pub in_background: bool,
+    /// Number of threads that plan a block, at most 8; if `None`, one per core. Unless it is 1, a store that is full is
+    /// sealed on another thread while the next one fills. `max_memory` holds for both: a store takes three quarters of
+    /// it, on any number of threads.
+    pub threads: Option<NonZeroUsize>,
     /// If true, reaching `max_memory` is an error: everything goes into one block.
     pub one_block: bool,
     /// If true, expand histograms and summaries to classic Prometheus series: `_bucket` with `le`, `_sum`, `_count`,
@@ -95,7 +96,7 @@ impl Default for AssembleOptions {
             max_windows: DEFAULT_MAX_WINDOWS,
             max_blocks: DEFAULT_MAX_BLOCKS,
             max_memory: None,
-            in_background: true,
+            threads: None,
             one_block: false,
             classic_histograms: false,
             prometheus_names: false,

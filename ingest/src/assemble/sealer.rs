@@ -46,9 +46,9 @@ impl<B: BlockSink> Output<B> {
 }
 
 impl<B: BlockSink> Sealer<B> {
-    /// Creates a sealer whose plans take at most this much memory.
-    pub(super) fn new(blocks: B, plans_bytes: usize) -> Self {
-        Self { output: Some(Output { blocks, plans: Plans::new(plans_bytes) }), running: None, error: None }
+    /// Creates a sealer of blocks that are planned with these plans.
+    pub(super) fn new(blocks: B, plans: Plans) -> Self {
+        Self { output: Some(Output { blocks, plans }), running: None, error: None }
     }
 
     /// Seals a cut on this thread, after the one before it.
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn cuts_are_sealed_one_after_the_other_and_count_until_they_are() {
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, Plans::new(1 << 20));
         assert_eq!(sealer.memory(), 0);
         sealer.begin(cut(3), 700).unwrap();
         assert_eq!(sealer.memory(), 700, "its sink has no answer yet");
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_sealer_that_is_dropped_waits_for_its_thread() {
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, Plans::new(1 << 20));
         sealer.begin(cut(3), 700).unwrap();
         answer.send(true).unwrap();
         drop(sealer);
@@ -220,7 +220,7 @@ mod tests {
         let refused = |result: Result<(), AssembleError>| result.unwrap_err().to_string();
         for ends in [Sealer::finish, |mut sealer: Sealer<Asking>| sealer.seal(cut(1)).and(Sealer::finish(sealer))] {
             let (answer, answers) = sync_channel(8);
-            let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
+            let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, Plans::new(1 << 20));
             sealer.begin(cut(3), 700).unwrap();
             answer.send(false).unwrap();
             sealer.join();
@@ -229,7 +229,7 @@ mod tests {
         }
         // Without another call, as soon as the thread has ended.
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, Plans::new(1 << 20));
         sealer.begin(cut(3), 700).unwrap();
         sealer.check().unwrap();
         answer.send(false).unwrap();
@@ -238,7 +238,7 @@ mod tests {
         sealer.check().unwrap();
         // On the thread of the caller.
         let (answer, answers) = sync_channel(8);
-        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, 1 << 20);
+        let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, Plans::new(1 << 20));
         answer.send(false).unwrap();
         assert_eq!(refused(sealer.seal(cut(2))), "2 series are refused");
     }

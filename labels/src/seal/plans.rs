@@ -1,5 +1,7 @@
 //! Plan of the blocks of a source: [`Plans`].
 
+use std::num::NonZeroUsize;
+
 use chronoxide_planner::{Content, Factored, Planner, plan};
 use foldhash::HashMap;
 
@@ -24,6 +26,12 @@ impl Plans {
         let max_names_bytes = max_bytes / 4;
         let planner = Planner::new(max_bytes - max_names_bytes);
         Self { planner, names: HashMap::default(), names_bytes: 0, max_names_bytes }
+    }
+
+    /// Limits the threads of planning, instead of one per core. Blocks do not depend on their number.
+    #[must_use]
+    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+        Self { planner: self.planner.with_threads(threads), ..self }
     }
 
     /// Plans the content of a block whose keys have these numbers. If one has none, no plan is adopted.

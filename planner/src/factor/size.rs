@@ -198,7 +198,7 @@ mod tests {
         fn bytes_are_those_of_the_block(series in labelsets()) {
             let model = Model::from_labelsets(&series);
             // The learned plan, before parts that do not pay are dropped.
-            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content));
+            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content, Default::default()));
             let found = sizes(&write(&model, &learned).0);
             prop_assert_eq!(learned.bytes(&model.content, found.dictionaries), found.tables);
 
@@ -213,7 +213,7 @@ mod tests {
         #[test]
         fn keysets_are_worse_where_their_own_bytes_are_more(series in labelsets()) {
             let model = Model::from_labelsets(&series);
-            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content));
+            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content, Default::default()));
             let own = sizes(&write(&model, &learned).0).keysets;
             let plain = sizes(&plain_block(&model)).keysets;
             let worse: Vec<usize> = (0..own.len()).filter(|&number| own[number] > plain[number] + SLACK).collect();

@@ -26,12 +26,15 @@ const MAX_THREADS: usize = 8;
 const CODES_PER_THREAD: usize = 1 << 22;
 
 /// Plans all keysets. The caller checks on all rows if the plan pays.
-pub(crate) fn learn(content: &Content) -> Plan {
-    to_plan(content, &on_samples(content, split_keysets))
+pub(crate) fn learn(content: &Content, threads: Threads) -> Plan {
+    to_plan(
+        content,
+        &on_samples(content, |content, entities, sampling| split_keysets(content, entities, sampling, threads)),
+    )
 }
 
 /// Plans the keysets with these numbers, given the splits of all others; see [`learn`].
-pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[usize]) -> Plan {
+pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[usize], threads: Threads) -> Plan {
     if rest.is_empty() {
         return to_plan(content, &splits);
     }
@@ -39,12 +42,12 @@ pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[
     let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &keysets[number].keys));
     let is_shared =
         |number: usize, split: &Split| split.tables().any(|columns| may_be_shared(&keysets[number].keys_of(columns)));
-    learn_from(content, splits, rest, is_shared)
+    learn_from(content, splits, rest, is_shared, threads)
 }
 
 /// Plans all keysets again, given the splits of a plan; see [`learn`].
-pub(crate) fn improve(content: &Content, splits: Vec<Option<Split>>) -> Plan {
-    learn_from(content, splits, &by_size(content), |_, _| true)
+pub(crate) fn improve(content: &Content, splits: Vec<Option<Split>>, threads: Threads) -> Plan {
+    learn_from(content, splits, &by_size(content), |_, _| true, threads)
 }
 
 /// Plans keysets in this order, given the splits of all. The contents of those for which `is_known` returns true are
@@ -54,9 +57,10 @@ fn learn_from(
     splits: Vec<Option<Split>>,
     order: &[usize],
     is_known: impl Fn(usize, &Split) -> bool,
+    threads: Threads,
 ) -> Plan {
     let splits = on_samples(content, |content, entities, sampling| {
-        let mut learning = Learning::new(content, entities, sampling);
+        let mut learning = Learning::new(content, entities, sampling, threads);
         learning.take_over(splits, is_known);
         learning.pass(order);
         learning.splits
@@ -87,8 +91,13 @@ fn to_plan(content: &Content, splits: &[Option<Split>]) -> Plan {
 
 /// Returns the split of each keyset, or `None` where plain rows cost less. The largest keysets are split first, so that
 /// small ones follow them.
-fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) -> Vec<Option<Split>> {
-    let mut learning = Learning::new(content, entities, sampling);
+fn split_keysets(
+    content: &Content,
+    entities: &[Vec<u32>],
+    sampling: &Sampling,
+    threads: Threads,
+) -> Vec<Option<Split>> {
+    let mut learning = Learning::new(content, entities, sampling, threads);
     learning.known = expect_entities(content, entities, sampling);
 
     let order = by_size(content);
@@ -125,9 +134,9 @@ struct Chosen {
 }
 
 impl<'c> Learning<'c> {
-    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling) -> Self {
+    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling, threads: Threads) -> Self {
         let (known, affinity) = (Known::default(), Affinity::new(&content.origins));
-        let (splits, threads) = (vec![None; content.keysets.len()], threads(content));
+        let (splits, threads) = (vec![None; content.keysets.len()], threads.start(content));
         Self { content, entities, sampling, known, affinity, splits, threads }
     }
 
@@ -197,14 +206,20 @@ impl<'c> Learning<'c> {
     }
 }
 
-/// Returns the threads for content, or `None` if it has few rows or none can be started. They are not those that the
-/// program shares: all of these may wait for a plan.
-fn threads(content: &Content) -> Option<ThreadPool> {
-    let codes: usize = content.keysets.iter().map(|keyset| keyset.rows.len()).sum();
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let count = cores.min(MAX_THREADS).min(1 + codes / CODES_PER_THREAD);
-    let name = |_| "plan".to_owned();
-    (count > 1).then(|| ThreadPoolBuilder::new().num_threads(count).thread_name(name).build().ok()).flatten()
+/// Maximum number of threads that learn, or `None` for one per core.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Threads(pub(crate) Option<NonZeroUsize>);
+
+impl Threads {
+    /// Returns the threads for content, or `None` if it has few rows or none can be started. They are not those that
+    /// the program shares: all of these may wait for a plan.
+    fn start(self, content: &Content) -> Option<ThreadPool> {
+        let codes: usize = content.keysets.iter().map(|keyset| keyset.rows.len()).sum();
+        let most = self.0.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let count = most.min(MAX_THREADS).min(1 + codes / CODES_PER_THREAD);
+        let name = |_| "plan".to_owned();
+        (count > 1).then(|| ThreadPoolBuilder::new().num_threads(count).thread_name(name).build().ok()).flatten()
+    }
 }
 
 /// Records the tables that keysets would share if all were split by entities: a table with many users is worth more
@@ -310,9 +325,9 @@ mod tests {
             let content = fleet(seed);
             let entities = find_entities(&content);
             let exact = Sampling::new(&content, &entities);
-            let splits = split_keysets(&content, &entities, &exact);
+            let splits = split_keysets(&content, &entities, &exact, Threads::default());
             let estimated = exact.estimated();
-            assert_eq!(splits, split_keysets(&content, &entities, &estimated), "seed {seed}");
+            assert_eq!(splits, split_keysets(&content, &entities, &estimated, Threads::default()), "seed {seed}");
             plain += splits.iter().filter(|split| split.is_none()).count();
             split += splits.iter().flatten().filter(|split| !split.list.is_empty()).count();
         }
