@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 
 use crate::assemble::{AssembleError, Assembler, BlockSink};
-use crate::columns::{ArrowFile, ColumnsError, MessageDecoder, SkippedRows};
+#[cfg(feature = "tables")]
+use crate::columns::ArrowFile;
+use crate::columns::{ColumnsError, MessageDecoder, SkippedRows};
 use crate::decoded::{AheadDecoder, Decoded, Place};
 use crate::error::DecodeError;
 use crate::input::Format;
@@ -131,6 +133,7 @@ impl Decoder {
     }
 
     /// Begins an Arrow file with the schema of its footer.
+    #[cfg(feature = "tables")]
     pub(crate) fn begin_arrow_file(&mut self, file: &ArrowFile) -> Result<(), ColumnsError> {
         file.begin(&mut self.messages)
     }

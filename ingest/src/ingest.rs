@@ -1,12 +1,13 @@
 //! A run over inputs: [`Ingest`].
 
 mod archive;
-mod columns;
+mod rows;
+#[cfg(feature = "tables")]
+mod tables;
 mod tsdb;
 mod wal;
 
 use std::error::Error;
-use std::fs::File;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -308,24 +309,10 @@ impl<B: BlockSink> Ingest<B> {
         Ok(is_resumed)
     }
 
-    /// Reads a table, whose rows are found from the end of the file: its file, or a copy of its content.
-    fn read_whole(&mut self, records: Records, name: &str, path: Option<&Path>) -> Result<(), IngestError> {
-        let format = records.format();
-        if let Some(path) = path {
-            let file = File::open(path).map_err(|source| IngestError::Open { input: name.to_owned(), source })?;
-            return self.read_table(format, name, file);
-        }
-        let mut copy = columns::Copy::new(format, name)?;
-        // Positions in these formats count from the first byte of the file.
-        copy.append(records.source().mark())?;
-        let source = self.read_part(records, &mut |_, record| match record.record.content {
-            RecordContent::Whole(bytes) => copy.append(bytes),
-            _ => Ok(()),
-        })?;
-        match source.damage() {
-            Some(damage) if !source.is_truncated() => Err(damage),
-            _ => self.read_table(format, name, copy.into_file()?),
-        }
+    /// Stands for the reader of tables, which are refused when they are opened.
+    #[cfg(not(feature = "tables"))]
+    fn read_whole(&mut self, _: Records, name: &str, _: Option<&Path>) -> Result<(), IngestError> {
+        Err(IngestError::UnknownFormat { input: name.to_owned(), found: crate::columns::ABSENT })
     }
 
     /// Reads records up to the end of the content, or up to damage of its compressed stream. Returns the source.

@@ -115,6 +115,27 @@ impl ColumnsError {
     }
 }
 
+/// Error of reading rows. `E` is the error of the sink.
+pub(crate) enum RowsError<E> {
+    Columns(ColumnsError),
+    Sink(E),
+}
+
+impl<E> From<ColumnsError> for RowsError<E> {
+    fn from(error: ColumnsError) -> Self {
+        Self::Columns(error)
+    }
+}
+
+/// Rows that were skipped because of a bad value.
+#[derive(Debug, Default)]
+pub(crate) struct SkippedRows {
+    /// Number of rows.
+    pub(crate) count: u64,
+    /// Reasons of the first rows.
+    pub(crate) reasons: Vec<ColumnsError>,
+}
+
 /// Error of a Parquet file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -23,43 +23,38 @@
 //!
 //! Several rows of one series are samples of it: the store keeps the series once.
 //!
+//! The feature `tables`, which is on by default, has the decoders of both formats. Without it their inputs are
+//! recognized, and refused.
+//!
 //! # Damaged files
 //!
 //! The decoders of the `parquet` and `arrow-ipc` crates trust lengths and counts, and panic on some damage. Therefore
-//! this module reads the frames of both formats itself: it checks all claimed sizes before these crates allocate
+//! `tables` reads the frames of both formats itself: it checks all claimed sizes before these crates allocate
 //! memory for them. It also turns their panics into errors.
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `schema` | columns of a schema that are labels |
-//! | `layout` | meaning of columns in tables of other programs |
-//! | `texts` | texts of a column |
-//! | `values` | series columns and their values |
-//! | `entries` | entries of a column of maps |
-//! | `rows` | rows of a batch to series |
-//! | `ipc` | messages of Arrow IPC |
-//! | `arrow_file` | Arrow files by their footers |
-//! | `body` | sizes that a message claims |
-//! | `parquet` | Parquet files |
-//! | `guard` | panics of decoders as errors |
+//! | `tables` | decoders of both formats |
+//! | `absent` | stand-ins for them without the feature `tables` |
+//! | `prefix` | first bytes, by which inputs are recognized |
 //! | `error` | errors |
 
-mod arrow_file;
-mod body;
-mod entries;
+#[cfg(not(feature = "tables"))]
+mod absent;
 mod error;
-mod guard;
-mod ipc;
-mod layout;
-pub(crate) mod parquet;
-mod rows;
-mod schema;
-mod texts;
-mod values;
+mod prefix;
+#[cfg(feature = "tables")]
+mod tables;
 
-pub(crate) use arrow_file::ArrowFile;
-pub(crate) use error::found;
+#[cfg(not(feature = "tables"))]
+pub(crate) use absent::{MessageDecoder, body_len, is_schema};
 pub use error::{ArrowFileError, ColumnsError, ParquetError, SchemaError};
-pub use guard::silence_guarded_panics;
-pub(crate) use ipc::{MessageDecoder, STREAM_START, body_len, is_schema, metadata_len};
-pub(crate) use rows::{RowsError, SkippedRows};
+pub(crate) use error::{RowsError, SkippedRows, found};
+pub(crate) use prefix::{PARQUET_MAGIC, STREAM_START, metadata_len};
+#[cfg(feature = "tables")]
+pub use tables::silence_guarded_panics;
+#[cfg(feature = "tables")]
+pub(crate) use tables::{ArrowFile, MessageDecoder, ParquetFile, body_len, is_schema};
+
+/// Reason why Parquet files and Arrow IPC are refused where the feature `tables` is off.
+pub(crate) const ABSENT: &str = "a table of Parquet or Arrow, which this build does not read (feature `tables`)";

@@ -3,7 +3,7 @@
 use super::depth::Depth;
 use super::frames;
 use super::messages::{looks_like_arrow_file, looks_like_stream};
-use crate::columns::parquet;
+use crate::columns::PARQUET_MAGIC;
 use crate::otlp::looks_like_request;
 use crate::prometheus::proto::{looks_like_metric_families, looks_like_metric_set};
 use crate::prometheus::remote_write::looks_like_remote_write;
@@ -117,7 +117,7 @@ pub(super) fn foreign(head: &[u8], format: Format) -> Option<Found> {
 /// Content of white space has no records. After `{}` the next object decides; a single `{}` is a request without
 /// resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
-    if head.starts_with(&parquet::MAGIC) {
+    if head.starts_with(&PARQUET_MAGIC) {
         return Ok((Format::Parquet, Framing::Chunks));
     }
     if looks_like_arrow_file(head) {

@@ -168,6 +168,7 @@ pub(super) fn looks_like_arrow_file(head: &[u8]) -> bool {
 }
 
 /// Returns true if the stream in a file can be read without the footer: it begins with a schema.
+#[cfg(feature = "tables")]
 pub(super) fn has_schema(head: &[u8]) -> bool {
     let stream = head.get(FILE_MAGIC.len()..).unwrap_or_default();
     let padding = stream.iter().take(MAX_PADDING - FILE_MAGIC.len()).take_while(|&&byte| byte == 0).count();

@@ -6,10 +6,13 @@ use super::csv_records::CsvRecords;
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
 use super::found::Found;
-use super::messages::{Messages, has_schema};
+use super::messages::Messages;
+#[cfg(feature = "tables")]
+use super::messages::has_schema;
 use super::source::Source;
 use super::start::{Start, find_frames, find_start};
 use super::{chunks, frames, lines, values};
+use crate::columns::ABSENT;
 use crate::error::IngestError;
 
 /// Record of an input.
@@ -110,6 +113,9 @@ impl Records {
             return Err(unknown(found));
         }
         let format = detected;
+        if matches!(format, Format::Parquet | Format::Arrow) && !cfg!(feature = "tables") {
+            return Err(unknown(ABSENT));
+        }
         let cut_len = start.map_or(0, |start| start.offset);
         source.consume(cut_len);
         // Empty messages of length-prefixed content are zeros too.
@@ -119,6 +125,7 @@ impl Records {
     }
 
     /// Creates a reader of the stream of messages in an Arrow file. Returns `None` if it does not begin with a schema.
+    #[cfg(feature = "tables")]
     pub(crate) fn messages_of_file(source: Source, max_len: usize) -> Option<Self> {
         has_schema(source.head()).then(|| Self::at_start(source, Format::Arrow, Framing::Messages, max_len))
     }

@@ -134,7 +134,7 @@ fn pages_are_bounded() {
         "table: row group 1 cannot be read after 0 of its rows: a page would take 64 MiB of memory, more than";
     assert!(error.starts_with(expected), "{error}");
     // The crate's own reader gives the page, since nothing asks how large a page may be. If it ever has a limit, the
-    // pages of `ingest/src/columns/parquet` can go.
+    // pages of `ingest/src/columns/tables/parquet` can go.
     assert!(content.len() < 16 << 10, "{}", content.len());
     let reader = SerializedFileReader::new(bytes::Bytes::from(content)).unwrap();
     let group = reader.get_row_group(0).unwrap();

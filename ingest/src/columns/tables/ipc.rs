@@ -15,18 +15,13 @@ use arrow_ipc::{Message, MessageHeader, root_as_message};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 
 use super::body::decoded_len;
-use super::error::ColumnsError;
 use super::guard::catch;
-use super::rows::{Rows, RowsError, SkippedRows};
+use super::rows::Rows;
 use super::schema::LabelColumns;
 use super::texts::as_bytes;
+use crate::columns::error::{ColumnsError, RowsError, SkippedRows};
+use crate::columns::prefix::{PREFIX_LEN, STREAM_START, metadata_len};
 use crate::series::SeriesSink;
-
-/// First bytes of each message.
-pub(crate) const STREAM_START: [u8; 4] = [0xff; 4];
-
-/// Bytes of the marker and the length of the metadata.
-const PREFIX_LEN: usize = 8;
 
 /// Decoder of the messages of an input, which may be several streams.
 pub(crate) struct MessageDecoder {
@@ -205,11 +200,6 @@ fn split(bytes: &Buffer) -> Result<(Buffer, Buffer), ColumnsError> {
     let len = metadata_len(*prefix).filter(|&len| len <= rest.len());
     let len = len.ok_or(ColumnsError::Message("the metadata is longer than the message"))?;
     Ok((bytes.slice_with_length(PREFIX_LEN, len), bytes.slice(PREFIX_LEN + len)))
-}
-
-/// Returns the length of the metadata by the prefix of a message. It is 0 at the end of a stream.
-pub(crate) fn metadata_len([.., a, b, c, d]: [u8; PREFIX_LEN]) -> Option<usize> {
-    usize::try_from(i32::from_le_bytes([a, b, c, d])).ok()
 }
 
 fn parse(metadata: &[u8]) -> Result<Message<'_>, ColumnsError> {

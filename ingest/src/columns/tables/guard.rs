@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
-use super::error::ColumnsError;
+use crate::columns::error::ColumnsError;
 
 thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };

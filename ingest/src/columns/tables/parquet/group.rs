@@ -13,7 +13,7 @@ use super::file::ParquetFile;
 use super::meter::Meter;
 use super::pages::{Limits, Pages};
 use crate::columns::error::ColumnsError;
-use crate::columns::guard::catch;
+use crate::columns::tables::guard::catch;
 
 /// Maximum number of rows of a batch.
 const MAX_BATCH_ROWS: usize = 2_048;

@@ -2,7 +2,7 @@
 
 use arrow_ipc::RecordBatch;
 
-use super::error::ColumnsError;
+use crate::columns::error::ColumnsError;
 
 /// Length of the decompressed length before each compressed buffer.
 const PREFIX_LEN: usize = 8;

@@ -10,8 +10,8 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use chronoxide_format::column::{ColumnMerge, FIRST_TIME, LAST_TIME, Value, ValueType, field_key};
 use chronoxide_format::layout::{MAX_COLUMN_NAME_LEN, MAX_VALUE_LEN};
 
-use super::error::ColumnsError;
 use super::texts::Texts;
+use crate::columns::error::ColumnsError;
 use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 

@@ -8,16 +8,16 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
-use super::MAGIC;
 use super::block_times::block_times;
 use super::footer::check_footer;
 use super::group::RowGroup;
 use super::unmarked::unmarked;
-use crate::columns::error::{ColumnsError, ParquetError};
-use crate::columns::guard::catch;
-use crate::columns::rows::{Rows, RowsError, SkippedRows};
-use crate::columns::schema::LabelColumns;
-use crate::columns::texts::as_bytes;
+use crate::columns::error::{ColumnsError, ParquetError, RowsError, SkippedRows};
+use crate::columns::prefix::PARQUET_MAGIC as MAGIC;
+use crate::columns::tables::guard::catch;
+use crate::columns::tables::rows::Rows;
+use crate::columns::tables::schema::LabelColumns;
+use crate::columns::tables::texts::as_bytes;
 use crate::series::SeriesSink;
 
 /// Bytes of the length of the footer and the magic after it.

@@ -2,20 +2,40 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
 use crate::assemble::BlockSink;
-use crate::columns::parquet::ParquetFile;
-use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, RowsError, SchemaError, SkippedRows};
+use crate::columns::{ArrowFile, ArrowFileError, ColumnsError, ParquetError, ParquetFile, RowsError, SchemaError};
 use crate::decode::Decoder;
 use crate::error::IngestError;
 use crate::input::{BatchRecord, Format, Position, Record, RecordContent, Records, Source};
 use crate::report::Warning;
 
 impl<B: BlockSink> Ingest<B> {
+    /// Reads a table, whose rows are found from the end of the file: its file, or a copy of its content.
+    pub(super) fn read_whole(&mut self, records: Records, name: &str, path: Option<&Path>) -> Result<(), IngestError> {
+        let format = records.format();
+        if let Some(path) = path {
+            let file = File::open(path).map_err(|source| IngestError::Open { input: name.to_owned(), source })?;
+            return self.read_table(format, name, file);
+        }
+        let mut copy = Copy::new(format, name)?;
+        // Positions in these formats count from the first byte of the file.
+        copy.append(records.source().mark())?;
+        let source = self.read_part(records, &mut |_, record| match record.record.content {
+            RecordContent::Whole(bytes) => copy.append(bytes),
+            _ => Ok(()),
+        })?;
+        match source.damage() {
+            Some(damage) if !source.is_truncated() => Err(damage),
+            _ => self.read_table(format, name, copy.into_file()?),
+        }
+    }
+
     /// Reads a file that needs random access.
-    pub(super) fn read_table(&mut self, format: Format, name: &str, file: File) -> Result<(), IngestError> {
+    fn read_table(&mut self, format: Format, name: &str, file: File) -> Result<(), IngestError> {
         if format == Format::Arrow {
             self.read_arrow_file(name, file)?
         } else {
@@ -94,16 +114,8 @@ impl<B: BlockSink> Ingest<B> {
         Ok(())
     }
 
-    /// Counts the rows of a table, if the input is one.
-    pub(super) fn count_rows(&mut self, name: &str, decoder: &Decoder) {
-        if let Some((rows, ignored)) = decoder.columns() {
-            self.assembler.report_mut().rows += rows;
-            self.count_columns(name, rows > 0, ignored);
-        }
-    }
-
     /// Reads a Parquet file row group by row group.
-    pub(super) fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
+    fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
         let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
         let (skips, keeps_values) = (self.options.skip_broken_records, self.options.keep_columns);
         let opened = ParquetFile::open(file, self.options.max_record_len, skips, keeps_values);
@@ -191,50 +203,18 @@ impl<B: BlockSink> Ingest<B> {
         self.skip_part(Warning::SkippedRowGroup { input, number, rows, reason: source.to_string() });
         Ok(())
     }
-
-    /// Counts rows with bad values, which were skipped. `before` is the number of rows of the record before those.
-    pub(super) fn count_skipped_rows(
-        &mut self,
-        input: &str,
-        record: impl Fn() -> String,
-        before: u64,
-        skipped: SkippedRows,
-    ) {
-        if skipped.count == 0 {
-            return;
-        }
-        let report = self.assembler.report_mut();
-        report.skipped.broken_rows += skipped.count;
-        let unnamed = skipped.count - skipped.reasons.len() as u64;
-        for reason in skipped.reasons {
-            let reason = reason.after_rows(before).to_string();
-            report.warn(Warning::SkippedRow { input: input.to_owned(), record: record(), reason });
-        }
-        report.more_warnings += unnamed;
-    }
-
-    /// Warns of a table without rows, and of its ignored columns.
-    fn count_columns(&mut self, input: &str, has_rows: bool, ignored: &[String]) {
-        let report = self.assembler.report_mut();
-        if !has_rows {
-            report.warn(Warning::NoSeries { input: input.to_owned() });
-        }
-        if !ignored.is_empty() {
-            report.warn(Warning::IgnoredColumns { input: input.to_owned(), columns: ignored.to_vec() });
-        }
-    }
 }
 
 /// Temporary file with the content of an input that has no random access. It has no name, and vanishes with the
 /// process.
-pub(super) struct Copy {
+struct Copy {
     format: Format,
     input: String,
     file: File,
 }
 
 impl Copy {
-    pub(super) fn new(format: Format, input: &str) -> Result<Self, IngestError> {
+    fn new(format: Format, input: &str) -> Result<Self, IngestError> {
         let input = input.to_owned();
         match tempfile::tempfile() {
             Ok(file) => Ok(Self { format, input, file }),
@@ -242,11 +222,11 @@ impl Copy {
         }
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), IngestError> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), IngestError> {
         self.file.write_all(bytes).map_err(|source| failed(self.format, self.input.clone(), source))
     }
 
-    pub(super) fn into_file(mut self) -> Result<File, IngestError> {
+    fn into_file(mut self) -> Result<File, IngestError> {
         match self.file.rewind() {
             Ok(()) => Ok(self.file),
             Err(source) => Err(failed(self.format, self.input, source)),

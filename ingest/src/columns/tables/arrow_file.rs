@@ -10,9 +10,9 @@ use std::io::{Read, Seek, SeekFrom};
 use arrow_buffer::Buffer;
 use arrow_ipc::{Block, root_as_footer};
 
-use super::error::{ArrowFileError, ColumnsError};
 use super::guard::catch;
 use super::ipc::MessageDecoder;
+use crate::columns::error::{ArrowFileError, ColumnsError};
 
 /// Bytes of the length of the footer and the magic after it.
 const END_LEN: u64 = 10;

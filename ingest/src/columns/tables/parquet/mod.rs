@@ -32,6 +32,3 @@ mod thrift;
 mod unmarked;
 
 pub(crate) use file::ParquetFile;
-
-/// First and last bytes of a Parquet file.
-pub(crate) const MAGIC: [u8; 4] = *b"PAR1";

@@ -5,10 +5,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use chronoxide_format::metadata::MetricMetadata;
 
 use super::entries::Entries;
-use super::error::ColumnsError;
 use super::schema::{Content, LabelColumn, LabelColumns, MetadataColumns};
 use super::texts::Texts;
 use super::values::{Cell, Values, nanoseconds};
+use crate::columns::error::{ColumnsError, RowsError, SkippedRows};
 use crate::series::{KnownLabels, SeriesSink};
 
 /// Maximum number of reasons of skipped rows that are kept. Further rows are counted.
@@ -25,15 +25,6 @@ pub(crate) struct Rows {
     last_metadata: [String; 3],
 }
 
-/// Rows that were skipped because of a bad value.
-#[derive(Debug, Default)]
-pub(crate) struct SkippedRows {
-    /// Number of rows.
-    pub(crate) count: u64,
-    /// Reasons of the first rows.
-    pub(crate) reasons: Vec<ColumnsError>,
-}
-
 /// State of a column of labels between batches.
 #[derive(Default)]
 struct State {
@@ -43,18 +34,6 @@ struct State {
     dictionary: Option<ArrayRef>,
     /// True if bytes are text, or `None` if there were none yet.
     is_text: Option<bool>,
-}
-
-/// Error of reading rows. `E` is the error of the sink.
-pub(crate) enum RowsError<E> {
-    Columns(ColumnsError),
-    Sink(E),
-}
-
-impl<E> From<ColumnsError> for RowsError<E> {
-    fn from(error: ColumnsError) -> Self {
-        Self::Columns(error)
-    }
 }
 
 /// Column of labels of a batch.

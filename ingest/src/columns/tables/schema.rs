@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema};
 
-use super::error::SchemaError;
 use super::layout::{Layout, Role};
 use super::values::series_column;
+use crate::columns::error::SchemaError;
 use crate::series::ColumnFacts;
 use crate::series_json::is_ref_name;
 
