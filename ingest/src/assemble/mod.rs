@@ -48,6 +48,19 @@
 //! block has them as columns. Values of series columns of the inputs are kept and written in the same way: each window
 //! in which a row has its time gets the values of the row.
 //!
+//! # Caches
+//!
+//! Sources repeat themselves, so the assembler remembers what it saw last. Each cache pays by itself: without it, the
+//! benchmark `ingest` (100,000 series) takes longer by this factor.
+//!
+//! | cache | of | input | known series | new series |
+//! | --- | --- | --- | ---: | ---: |
+//! | `lists` | the labels of a list of attributes, by its bytes | OTLP as protobuf | 1.8 | 1.3 |
+//! | `template` | the row of the point before | OTLP as protobuf | 1.25 | 1.1 |
+//! | `neighbours` | the attributes of the series before, by position | series as JSON | 1.45 | 1.5 |
+//!
+//! # Modules
+//!
 //! | module | contents |
 //! | --- | --- |
 //! | `options` | options of assembling |

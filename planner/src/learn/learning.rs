@@ -333,4 +333,16 @@ mod tests {
         }
         assert!(split > 100, "{split} keysets with lists, {plain} without a split");
     }
+
+    #[test]
+    fn threads_are_as_many_as_rows_need_and_no_more_than_are_allowed() {
+        let count = |threads: usize, codes: usize| {
+            let keysets = vec![KeysetRows { keys: vec![0], rows: vec![0; codes] }];
+            let content = Content { value_counts: vec![1], keysets, ..Content::default() };
+            Threads(NonZeroUsize::new(threads)).start(&content).map_or(1, |pool| pool.current_num_threads())
+        };
+        assert_eq!(count(8, CODES_PER_THREAD - 1), 1);
+        assert_eq!(count(8, 2 * CODES_PER_THREAD), 3);
+        assert_eq!([1, 2].map(|threads| count(threads, 2 * CODES_PER_THREAD)), [1, 2]);
+    }
 }

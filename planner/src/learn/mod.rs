@@ -7,8 +7,8 @@
 //! single columns, as long as they save bits.
 //!
 //! What a keyset pays depends on what it shares with others. So the keysets are split in two passes, in the second one
-//! with the splits of all others known. Keysets of a *wave* are split at the same time: waves of 64 give plans as good
-//! as one keyset after the other.
+//! with the splits of all others known. A plan that is improved has the second pass only. Keysets of a *wave* are split
+//! at the same time: waves of 64 give plans as good as one keyset after the other.
 //!
 //! | module | contents |
 //! |---|---|
