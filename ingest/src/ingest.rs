@@ -419,8 +419,8 @@ impl<B: BlockSink> Ingest<B> {
 
     /// Returns how the records of an input are decoded ahead.
     fn decoding(&self, format: Format) -> Decoding {
-        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
-        let threads = self.options.threads.map_or_else(cores, NonZeroUsize::get);
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = self.options.threads.map_or_else(cores, NonZeroUsize::get).min(MAX_THREADS);
         // A single thread would only wait for this one, or this one for it.
         let count = if threads == 1 { 0 } else { threads };
         let needs = self.assembler.needs();

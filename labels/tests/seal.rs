@@ -164,6 +164,33 @@ fn a_selection_is_the_block_of_a_store_that_has_only_these() {
 }
 
 #[test]
+fn rows_whose_first_bits_are_equal_are_in_order() {
+    // Five random values of 14 bits: the fifth is cut off in the 64 bits by which rows are compared first.
+    let (mut random, mut store) = (Random::new(7), KeysetStore::new());
+    for _ in 0..20_000 {
+        let values: Vec<String> = (0..5).map(|_| format!("{:05}", random.below(1 << 14))).collect();
+        let labels: Vec<(&str, &str)> =
+            ["a", "b", "c", "d", "e"].into_iter().zip(values.iter().map(String::as_str)).collect();
+        store.insert(&labels).unwrap();
+        // Rows that differ in the cut value only.
+        let other = format!("{:05}", random.below(1 << 14));
+        store.insert(&[&labels[..4], &[("e", &other)]].concat()).unwrap();
+    }
+    for layout in [Layout::FixedWidth, Layout::BitPacked] {
+        let sealed = store.seal(layout, &BlockMeta::default()).unwrap();
+        let view = BlockView::open(&sealed.block).unwrap();
+        view.verify().unwrap();
+        let rows: Vec<Vec<Vec<u8>>> = (0..view.series_count().unwrap())
+            .map(|number| {
+                let labels = view.series(number.into()).unwrap().unwrap().labels();
+                labels.map(|label| label.unwrap().value.to_vec()).collect()
+            })
+            .collect();
+        assert!(rows.is_sorted(), "{layout:?}");
+    }
+}
+
+#[test]
 fn blocks_that_follow_each_other_have_all_series_whatever_they_adopt() {
     for seed in 0..12 {
         let (mut random, mut plans) = (Random::new(seed), Plans::new(1 << 20));

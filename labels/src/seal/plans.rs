@@ -8,8 +8,8 @@ use foldhash::HashMap;
 /// Memory of a name besides its text in bytes, at most.
 const PER_NAME: usize = 64;
 
-/// Plan of the last block of a source. The next block adopts it if it fits, which saves most of the time of sealing. So
-/// the bytes of a block depend on the blocks before it, too.
+/// Plan of the last block of a source. The next block adopts it, or improves it where it does not fit, which saves most
+/// of the time of sealing. So the bytes of a block depend on the blocks before it, too.
 #[derive(Debug)]
 pub struct Plans {
     planner: Planner,

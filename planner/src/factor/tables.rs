@@ -204,6 +204,28 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_sorted_where_they_just_fit_into_a_number_and_where_they_do_not() {
+        // Numbers of 257 rows take 9 bits: rows of 55 and of 119 bits are the widest of both kinds.
+        for bits in (46..=66).chain(110..=130) {
+            let count = 257_u32;
+            let mut rest: u32 = bits;
+            let mut columns = Vec::new();
+            while rest > 0 {
+                let width = rest.min(32);
+                rest -= width;
+                let code = |number: u32| number.wrapping_mul(2_654_435_761).rotate_left(bits + rest) >> (32 - width);
+                // The first row has the largest code of each column.
+                columns.push((0..count).map(|n| if n == 0 { u32::MAX >> (32 - width) } else { code(n) }).collect());
+            }
+            let columns: Vec<Vec<u32>> = columns;
+            let row = |number: u32| columns.iter().map(|column| column[number as usize]).collect::<Vec<u32>>();
+            let mut model: Vec<u32> = (0..count).collect();
+            model.sort_by_key(|&number| row(number));
+            assert_eq!(sort_rows(&columns).1, model, "{bits} bits");
+        }
+    }
+
+    #[test]
     fn prefixes_that_have_the_same_members_share_a_list() {
         let mut lists = InternedLists::default();
         let rows = vec![0, 1, 5, 0, 1, 6, 0, 2, 5, 0, 2, 6, 1, 1, 7];

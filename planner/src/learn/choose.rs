@@ -34,6 +34,8 @@ pub(crate) struct Learned<'a> {
     pub affinity: &'a Affinity<'a>,
     pub entities: &'a [Vec<u32>],
     pub origins: &'a [Origin],
+    /// True if groups of columns are searched in the rows of keysets.
+    pub searches: bool,
 }
 
 impl Learned<'_> {
@@ -77,7 +79,7 @@ pub(crate) fn choose(sample: &mut Sample<'_>, learned: &Learned<'_>, before: Opt
         choice.offer(split, sample, learned);
     }
     // The rows of a keyset do not show better what describes a resource than the input does.
-    let is_searched = !learned.known.is_complete && !learned.has_resource(sample.keyset);
+    let is_searched = learned.searches && !learned.has_resource(sample.keyset);
     if is_searched && choice.bits > plain * GOOD_SHARE {
         let found = match &mut sample.searched() {
             Some(searched) => found_splits(searched, learned.affinity),

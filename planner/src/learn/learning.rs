@@ -42,12 +42,13 @@ pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[
     let may_be_shared = |keys: &[u32]| rest.iter().any(|&number| is_subset(keys, &keysets[number].keys));
     let is_shared =
         |number: usize, split: &Split| split.tables().any(|columns| may_be_shared(&keysets[number].keys_of(columns)));
-    learn_from(content, splits, rest, is_shared, threads)
+    learn_from(content, splits, rest, is_shared, false, threads)
 }
 
-/// Plans all keysets again, given the splits of a plan; see [`learn`].
+/// Plans all keysets again, given the splits of a plan; see [`learn`]. Groups of columns are searched as if there were
+/// no plan: it may be that of other content.
 pub(crate) fn improve(content: &Content, splits: Vec<Option<Split>>, threads: Threads) -> Plan {
-    learn_from(content, splits, &by_size(content), |_, _| true, threads)
+    learn_from(content, splits, &by_size(content), |_, _| true, true, threads)
 }
 
 /// Plans keysets in this order, given the splits of all. The contents of those for which `is_known` returns true are
@@ -57,10 +58,12 @@ fn learn_from(
     splits: Vec<Option<Split>>,
     order: &[usize],
     is_known: impl Fn(usize, &Split) -> bool,
+    searches: bool,
     threads: Threads,
 ) -> Plan {
     let splits = on_samples(content, |content, entities, sampling| {
         let mut learning = Learning::new(content, entities, sampling, threads);
+        learning.searches = searches;
         learning.take_over(splits, is_known);
         learning.pass(order);
         learning.splits
@@ -103,7 +106,7 @@ fn split_keysets(
     let order = by_size(content);
     learning.pass(&order);
     // The second pass sees the splits of all others. A third would save less than a ten-thousandth.
-    learning.known.is_complete = true;
+    (learning.known.is_complete, learning.searches) = (true, false);
     learning.pass(&order);
     learning.splits
 }
@@ -123,6 +126,8 @@ struct Learning<'c> {
     known: Known,
     affinity: Affinity<'c>,
     splits: Vec<Option<Split>>,
+    /// True if groups of columns are searched in the rows of keysets.
+    searches: bool,
     threads: Option<ThreadPool>,
 }
 
@@ -137,7 +142,7 @@ impl<'c> Learning<'c> {
     fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling, threads: Threads) -> Self {
         let (known, affinity) = (Known::default(), Affinity::new(&content.origins));
         let (splits, threads) = (vec![None; content.keysets.len()], threads.start(content));
-        Self { content, entities, sampling, known, affinity, splits, threads }
+        Self { content, entities, sampling, known, affinity, splits, searches: true, threads }
     }
 
     fn sample(&self, number: usize) -> Sample<'c> {
@@ -186,7 +191,7 @@ impl<'c> Learning<'c> {
             if let Some(contents) = changed.or(before.filter(|_| split == self.splits[number])) {
                 contents.register(&mut self.known, true);
             }
-            if let (Some(split), false) = (&split, self.known.is_complete) {
+            if let (Some(split), true) = (&split, self.searches) {
                 let keyset = &self.content.keysets[number];
                 split.tables().for_each(|columns| self.affinity.note(&keyset.keys_of(columns), keyset.len()));
             }
@@ -196,9 +201,9 @@ impl<'c> Learning<'c> {
 
     /// Chooses the split of a keyset whose contents are not among what is known.
     fn choose(&self, number: usize) -> Chosen {
-        let Self { content, entities, known, affinity, .. } = self;
+        let &Self { content, entities, ref known, ref affinity, searches, .. } = self;
         let (mut sample, before) = (self.sample(number), self.splits[number].as_ref());
-        let learned = Learned { known, affinity, entities, origins: &content.origins };
+        let learned = Learned { known, affinity, entities, origins: &content.origins, searches };
         let split = choose(&mut sample, &learned, before).split;
         let changed = split.as_ref().filter(|split| Some(*split) != before);
         let changed = changed.map(|split| split.contents(&mut sample));
