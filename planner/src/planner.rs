@@ -103,10 +103,10 @@ impl Planner {
         Self { learned: None, max_bytes, threads: Threads::default(), blocks: 0 }
     }
 
-    /// Limits the threads of learning, instead of one per core. The plans do not depend on their number.
+    /// Limits the threads of learning; `None` is one per core. The plans do not depend on their number.
     #[must_use]
-    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
-        Self { threads: Threads(Some(threads)), ..self }
+    pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
+        Self { threads: Threads(threads), ..self }
     }
 
     /// Plans content as [`plan`](crate::plan()) does, or adopts or improves the plan of content before it. `names` has

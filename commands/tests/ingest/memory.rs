@@ -18,7 +18,12 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::{SeriesRef, TableId};
 use chronoxide_testkit::sweep;
 use chronoxide_workload::{Format, Options, Workload};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::{Gauge, Metric, NumberDataPoint, ResourceMetrics, ScopeMetrics};
 use parquet::arrow::ArrowWriter;
+use prost::Message;
 
 const MIB: u64 = 1 << 20;
 
@@ -85,27 +90,18 @@ fn tables(rows: u64) -> impl Iterator<Item = RecordBatch> {
     (0..rows / BATCH).map(move |number| batch(number * BATCH))
 }
 
-/// Returns a field of a message of protobuf.
-fn field(number: u8, content: &[u8]) -> Vec<u8> {
-    let mut field = vec![number << 3 | 2];
-    let mut len = content.len();
-    while len >= 0x80 {
-        field.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    field.push(len as u8);
-    [&field, content].concat()
-}
-
 /// Returns a request of OTLP as protobuf, after its length, with a point for each of these pods.
 fn framed_request(pods: impl Iterator<Item = u64>) -> Vec<u8> {
     let point = |pod: u64| {
-        let value = field(2, &field(1, pod.to_string().as_bytes()));
-        let time = [&[3 << 3 | 1][..], &HOUR.to_le_bytes()].concat();
-        field(1, &[time, field(7, &[field(1, b"pod"), value].concat())].concat())
+        let value = Some(AnyValue { value: Some(any_value::Value::StringValue(pod.to_string())) });
+        let attributes = vec![KeyValue { key: "pod".to_owned(), value, ..KeyValue::default() }];
+        NumberDataPoint { time_unix_nano: HOUR, attributes, ..NumberDataPoint::default() }
     };
-    let metric = [field(1, b"m"), field(5, &pods.flat_map(point).collect::<Vec<u8>>())].concat();
-    let request = field(1, &field(2, &field(2, &metric)));
+    let data = Some(Data::Gauge(Gauge { data_points: pods.map(point).collect() }));
+    let metrics = vec![Metric { name: "m".to_owned(), data, ..Metric::default() }];
+    let scope_metrics = vec![ScopeMetrics { metrics, ..ScopeMetrics::default() }];
+    let resource_metrics = vec![ResourceMetrics { scope_metrics, ..ResourceMetrics::default() }];
+    let request = ExportMetricsServiceRequest { resource_metrics }.encode_to_vec();
     [&(request.len() as u32).to_be_bytes(), &request[..]].concat()
 }
 

@@ -21,11 +21,7 @@ const MAX_PLANS_BYTES: usize = 16 << 20;
 
 /// Returns the plans of the blocks of a run.
 pub(super) fn plans(options: &AssembleOptions) -> Plans {
-    let plans = Plans::new(plans_bytes(options));
-    match options.threads {
-        Some(threads) => plans.with_threads(threads),
-        None => plans,
-    }
+    Plans::new(plans_bytes(options)).with_threads(options.threads)
 }
 
 /// Returns the memory in bytes for the plans of blocks.

@@ -50,7 +50,7 @@ mod tables;
 pub(crate) use absent::{MessageDecoder, body_len, is_schema};
 pub use error::{ArrowFileError, ColumnsError, ParquetError, SchemaError};
 pub(crate) use error::{RowsError, SkippedRows, found};
-pub(crate) use prefix::{PARQUET_MAGIC, STREAM_START, metadata_len};
+pub(crate) use prefix::{PARQUET_MAGIC, PREFIX_LEN, STREAM_START, metadata_len};
 #[cfg(feature = "tables")]
 pub use tables::silence_guarded_panics;
 #[cfg(feature = "tables")]

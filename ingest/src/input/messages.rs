@@ -3,7 +3,7 @@
 use super::found::Found;
 use super::frames::{append, skip};
 use super::source::Source;
-use crate::columns::{STREAM_START, body_len, is_schema, metadata_len};
+use crate::columns::{PREFIX_LEN, STREAM_START, body_len, is_schema, metadata_len};
 use crate::error::IngestError;
 
 /// First bytes of an Arrow file, before the stream of messages.
@@ -17,9 +17,6 @@ const FILE_END_LEN: usize = 4 + FILE_END.len();
 
 /// Maximum position of the first message of a file.
 const MAX_PADDING: usize = 64;
-
-/// Bytes of the marker and the length of the metadata.
-const PREFIX_LEN: usize = 8;
 
 /// Reader of messages. A file is read as the stream in it if its footer cannot be used.
 #[derive(Debug, Default)]

@@ -28,9 +28,9 @@ impl Plans {
         Self { planner, names: HashMap::default(), names_bytes: 0, max_names_bytes }
     }
 
-    /// Limits the threads of planning, instead of one per core. Blocks do not depend on their number.
+    /// Limits the threads of planning; `None` is one per core. Blocks do not depend on their number.
     #[must_use]
-    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+    pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
         Self { planner: self.planner.with_threads(threads), ..self }
     }
 

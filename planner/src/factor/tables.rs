@@ -182,6 +182,14 @@ mod tests {
     }
 
     #[test]
+    fn rows_too_wide_for_a_number_are_sorted_all_the_same() {
+        let wide = vec![u32::MAX, 0, 7];
+        let (rows, order) = sort_rows(&[vec![1, 1, 0], wide.clone(), wide.clone(), wide.clone(), wide]);
+        assert_eq!(order, [2, 1, 0]);
+        assert_eq!(rows[..5], [0, 7, 7, 7, 7]);
+    }
+
+    #[test]
     fn rows_of_any_width_are_sorted_as_a_model_does() {
         let mut random = 1_u32;
         let mut code = || {
