@@ -213,6 +213,13 @@ impl Selector {
     }
 }
 
+/// A selector of matchers that were made one by one; without any, it matches all series.
+impl From<Vec<Matcher>> for Selector {
+    fn from(matchers: Vec<Matcher>) -> Self {
+        Self::new(matchers)
+    }
+}
+
 impl fmt::Display for Selector {
     /// Writes equal lists of matchers in the same way: `up{job="api"}` becomes `{job="api",__name__="up"}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

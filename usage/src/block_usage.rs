@@ -1,0 +1,179 @@
+//! [`BlockUsage`]: metrics and labels of a block that queries use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_format::KeyId;
+use chronoxide_select::{Matcher, SelectError, Searcher};
+use rayon::prelude::*;
+
+use crate::need::{LabelNeeds, Use, Uses};
+use crate::promql::METRIC;
+use crate::query::Queries;
+
+/// Metrics and labels of a block that queries use. Queries are numbers of [`Queries::queries`].
+#[derive(Clone, Debug, Default)]
+pub struct BlockUsage {
+    /// By the code of the metric's name; `None` stands for series without a name.
+    metrics: BTreeMap<Option<u32>, MetricUsage>,
+    labels: BTreeMap<u32, LabelUsage>,
+    /// Labels that are needed of any series.
+    of_all: BTreeMap<u32, Uses>,
+    without_series: BTreeMap<String, BTreeSet<usize>>,
+}
+
+/// Use of a metric.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetricUsage {
+    /// Queries that select some of its series.
+    pub queries: BTreeSet<usize>,
+    /// Labels that these queries need, of this metric or of others that they select together with it.
+    labels: BTreeMap<u32, Uses>,
+}
+
+/// Use of a label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelUsage {
+    /// How queries use it.
+    pub uses: Uses,
+    /// Queries that use it.
+    pub queries: BTreeSet<usize>,
+}
+
+/// Series of a selector, and the queries that have it.
+struct Selected<'q> {
+    matchers: &'q [Matcher],
+    needs: Vec<(usize, &'q LabelNeeds)>,
+}
+
+/// Part of a block that a selector selects.
+struct Found {
+    metrics: Vec<Option<u32>>,
+    /// Name and number of each label.
+    keys: Vec<(String, u32)>,
+}
+
+impl BlockUsage {
+    /// Runs the selectors of queries on a block. Costs a count by labels per distinct selector, on all threads.
+    ///
+    /// # Errors
+    /// The block is damaged in a byte that was read.
+    pub fn new(searcher: &Searcher<'_, '_>, queries: &Queries) -> Result<Self, SelectError> {
+        let mut selected: BTreeMap<String, Selected<'_>> = BTreeMap::new();
+        for (number, query) in queries.queries.iter().enumerate() {
+            for need in &query.needs {
+                let new = || Selected { matchers: need.selector.matchers(), needs: Vec::new() };
+                selected.entry(need.selector.to_string()).or_insert_with(new).needs.push((number, &need.labels));
+            }
+        }
+        let metric_key = searcher.view().key(METRIC)?;
+        let found = (selected.par_iter())
+            .map(|(_, selected)| find(searcher, selected.matchers, metric_key))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut usage = Self::default();
+        for ((selector, selected), found) in selected.into_iter().zip(found) {
+            usage.add(selector, &selected, &found);
+        }
+        for (number, query) in queries.queries.iter().enumerate() {
+            for name in &query.labels {
+                if let Some(key) = searcher.view().key(name)? {
+                    let uses = Uses::from([Use::Returned]);
+                    usage.of_all.entry(key.0).or_default().extend(&uses);
+                    usage.labels.entry(key.0).or_default().add(number, &uses);
+                }
+            }
+        }
+        Ok(usage)
+    }
+
+    fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found) {
+        let queries = selected.needs.iter().map(|&(query, _)| query);
+        if found.metrics.is_empty() {
+            self.without_series.entry(selector).or_default().extend(queries);
+            return;
+        }
+        let mut used: BTreeMap<u32, Uses> = BTreeMap::new();
+        for (name, key) in found.keys.iter().filter(|(name, _)| name != METRIC) {
+            for (query, needs) in &selected.needs {
+                let uses = needs.uses(name);
+                if !uses.is_empty() {
+                    used.entry(*key).or_default().extend(&uses);
+                    self.labels.entry(*key).or_default().add(*query, &uses);
+                }
+            }
+        }
+        for metric in &found.metrics {
+            let metric = self.metrics.entry(*metric).or_default();
+            metric.queries.extend(queries.clone());
+            for (key, uses) in &used {
+                metric.labels.entry(*key).or_default().extend(uses);
+            }
+        }
+    }
+
+    /// Returns the use of a metric by the code of its name, `None` for series without a name; nothing if no query
+    /// selects any of its series.
+    #[must_use]
+    pub fn metric(&self, code: Option<u32>) -> Option<&MetricUsage> {
+        self.metrics.get(&code)
+    }
+
+    /// Returns the use of a label; nothing if no query needs it.
+    #[must_use]
+    pub fn label(&self, key: KeyId) -> Option<&LabelUsage> {
+        self.labels.get(&key.0)
+    }
+
+    /// Returns true if a query needs a label of a metric.
+    #[must_use]
+    pub fn is_needed(&self, metric: Option<u32>, key: KeyId) -> bool {
+        let of_metric = self.metrics.get(&metric).is_some_and(|metric| metric.labels.contains_key(&key.0));
+        of_metric || self.of_all.contains_key(&key.0)
+    }
+
+    /// Returns the selectors that select no series of the block, with their queries.
+    #[must_use]
+    pub fn without_series(&self) -> &BTreeMap<String, BTreeSet<usize>> {
+        &self.without_series
+    }
+
+    /// Returns the names of the used metrics; an empty name stands for series without one.
+    ///
+    /// # Errors
+    /// The block is damaged in a byte that was read.
+    pub fn metric_names(&self, searcher: &Searcher<'_, '_>) -> Result<BTreeSet<String>, SelectError> {
+        let (view, key) = (searcher.view(), searcher.view().key(METRIC)?);
+        let text = view.text()?;
+        let name = |code: &Option<u32>| match (code, key) {
+            (Some(code), Some(key)) => Ok(text.symbol(view.dictionary_value(key, *code)?)?.to_owned()),
+            _ => Ok(String::new()),
+        };
+        self.metrics.keys().map(name).collect()
+    }
+}
+
+impl LabelUsage {
+    fn add(&mut self, query: usize, uses: &Uses) {
+        self.queries.insert(query);
+        self.uses.extend(uses);
+    }
+}
+
+fn find(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyId>) -> Result<Found, SelectError> {
+    let tally = searcher.tally(matchers)?;
+    let mut metrics: Vec<Option<u32>> = Vec::new();
+    let mut named = 0;
+    if let Some(key) = metric {
+        for (code, series) in tally.values(key) {
+            named += series;
+            metrics.push(Some(code));
+        }
+    }
+    if named < tally.series_count() {
+        metrics.push(None);
+    }
+    let mut keys = Vec::new();
+    for key in tally.keys() {
+        keys.push((String::from_utf8_lossy(searcher.view().key_name(key)?).into_owned(), key.0));
+    }
+    Ok(Found { metrics, keys })
+}

@@ -1,0 +1,195 @@
+//! Rules and dashboards: each expression in a tree of YAML or JSON.
+//!
+//! Rule files of Prometheus, Mimir and Kubernetes, dashboards of all versions of Grafana, its alerting rules and library
+//! panels have their expressions in fields named `expr`, at different places. So the whole tree is searched, and names
+//! and titles on the way say where an expression stands.
+
+use serde_json::{Map, Value};
+
+use super::{template, variable};
+use crate::query::{Kind, Queries};
+
+type Object = Map<String, Value>;
+
+/// Data sources that are asked in PromQL, or in languages that contain it.
+const PROMQL: [&str; 5] = ["prometheus", "mimir", "thanos", "cortex", "victoriametrics"];
+
+/// Adds the queries of a tree.
+pub(super) fn add(queries: &mut Queries, name: &str, tree: &Value) {
+    if tree.get("route").is_some_and(Value::is_object) || tree.get("inhibit_rules").is_some() {
+        return template::add_configuration(queries, name, tree);
+    }
+    Walk { queries, file: name }.value(tree, &Place { names: vec![name.to_owned()], kind: Kind::Dashboard, language: None });
+}
+
+/// Place in a tree.
+#[derive(Clone)]
+struct Place<'t> {
+    /// File, and titles on the way.
+    names: Vec<String>,
+    kind: Kind,
+    /// Type of the data source, if it is asked in another language than PromQL.
+    language: Option<&'t str>,
+}
+
+struct Walk<'q> {
+    queries: &'q mut Queries,
+    file: &'q str,
+}
+
+impl Walk<'_> {
+    fn value<'t>(&mut self, value: &'t Value, place: &Place<'t>) {
+        match value {
+            Value::Object(object) => self.object(object, place),
+            Value::Array(values) => values.iter().for_each(|value| self.value(value, place)),
+            _ => {}
+        }
+    }
+
+    fn object<'t>(&mut self, object: &'t Object, place: &Place<'t>) {
+        let mut place = place.clone();
+        if let Some((kind, title)) = title(object) {
+            place.kind = kind.unwrap_or(place.kind);
+            place.names.push(title);
+        }
+        if let Some(language) = language(object) {
+            place.language = language;
+        }
+        let at = place.names.join(": ");
+        if let Some(expression) = object.get("expr") {
+            self.expression(expression, &place, &at);
+        }
+        match text(object, "type").or(text(object, "kind")) {
+            Some("query" | "QueryVariable") if place.language.is_none() => return self.variable(object, &at),
+            Some("adhoc" | "AdhocVariable") => return self.filters(object, &at),
+            _ => {}
+        }
+        if let Some(record) = text(object, "record") {
+            self.queries.recorded.insert(record.to_owned(), at.clone());
+        }
+        if object.contains_key("alert") {
+            for templates in ["labels", "annotations"].iter().filter_map(|&field| object.get(field)) {
+                template::add_queries(self.queries, &at, templates);
+            }
+        }
+        self.library(object);
+        for (key, value) in object {
+            match value {
+                // Files in a ConfigMap.
+                Value::String(text) if ["json", "yaml", "yml", "rules"].contains(&super::extension(key)) => {
+                    self.queries.add_text(&format!("{at}: {key}"), text);
+                    self.queries.files -= 1;
+                }
+                _ => self.value(value, &place),
+            }
+        }
+    }
+
+    fn expression(&mut self, expression: &Value, place: &Place<'_>, at: &str) {
+        match (place.language, expression) {
+            (Some(language), _) => *self.queries.other_languages.entry(language.to_owned()).or_default() += 1,
+            // Grafana keeps empty queries.
+            (None, Value::String(text)) if !text.trim().is_empty() => {
+                self.queries.add_query(place.kind, at.to_owned(), text);
+            }
+            // `expr: 1` in YAML.
+            (None, Value::Number(number)) => self.queries.add_query(place.kind, at.to_owned(), &number.to_string()),
+            _ => {}
+        }
+    }
+
+    /// Adds the query of a variable. Versions of Grafana keep it in different fields, some in two.
+    fn variable(&mut self, object: &Object, at: &str) {
+        for (key, value) in object {
+            match (key.as_str(), value) {
+                ("query" | "definition" | "expr" | "__legacyStringValue", Value::String(text)) => {
+                    if !text.trim().is_empty() {
+                        variable::add(self.queries, at, text);
+                    }
+                }
+                ("query" | "spec", Value::Object(object)) => self.variable(object, at),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds the labels of an ad hoc variable.
+    fn filters(&mut self, object: &Object, at: &str) {
+        let filters = object.get("filters").or_else(|| object.get("spec")?.get("filters"));
+        let keys = filters.and_then(Value::as_array).into_iter().flatten().filter_map(|filter| filter.get("key"));
+        let labels: Vec<String> = keys.filter_map(Value::as_str).map(str::to_owned).collect();
+        self.queries.add_labels(Kind::Dashboard, at.to_owned(), "", labels);
+    }
+
+    /// Notes library panels that are used and defined. A dashboard has only the uid of those that it uses.
+    fn library(&mut self, object: &Object) {
+        if let Some(panel) = object.get("libraryPanel").and_then(Value::as_object)
+            && let Some(uid) = text(panel, "uid")
+            && !object.contains_key("targets")
+        {
+            let name = text(panel, "name").unwrap_or(uid);
+            self.queries.use_library(uid, format!("{}: library panel {name}", self.file));
+        }
+        if object.contains_key("model")
+            && let Some(uid) = text(object, "uid")
+        {
+            self.queries.define_library(uid);
+        }
+        for uid in object.get("__elements").and_then(Value::as_object).into_iter().flatten().map(|(uid, _)| uid) {
+            self.queries.define_library(uid);
+        }
+    }
+}
+
+/// Returns the title of an object that is a place of its own, and the kind of its queries if it decides that.
+fn title(object: &Object) -> Option<(Option<Kind>, String)> {
+    let has = |field: &str| object.contains_key(field);
+    let named = |kind: &str, name: &str| (None, format!("{kind} {name}"));
+    if let Some(alert) = text(object, "alert") {
+        return Some((Some(Kind::Alert), format!("alert {alert}")));
+    }
+    if let Some(record) = text(object, "record") {
+        return Some((Some(Kind::Recording), format!("recording rule {record}")));
+    }
+    let kind = text(object, "type").or(text(object, "kind"));
+    let name = text(object, "name").or(object.get("spec").and_then(|spec| spec.get("name")?.as_str()));
+    match name {
+        Some(name) if has("rules") => return Some(named("group", name)),
+        Some(name) if matches!(kind, Some("query" | "adhoc" | "QueryVariable" | "AdhocVariable")) => {
+            return Some(named("variable", name));
+        }
+        Some(name) if has("model") => return Some(named("library panel", name)),
+        Some(name) if has("expr") && has("enable") => return Some(named("annotation", name)),
+        _ => {}
+    }
+    let title = text(object, "title").filter(|title| !title.is_empty());
+    match title {
+        // A rule of Grafana's alerting.
+        Some(title) if has("data") && has("condition") => Some((Some(Kind::Alert), format!("alert {title}"))),
+        Some(title) if has("panels") && has("collapsed") => Some(named("row", title)),
+        Some(title) if has("panels") || has("elements") || has("templating") => Some(named("dashboard", title)),
+        Some(title) if has("targets") || has("data") => Some(named("panel", title)),
+        None if has("targets") => object.get("id").map(|id| named("panel", &id.to_string())),
+        _ => None,
+    }
+}
+
+/// Returns the language of an object's data source, if it has one: `Some(None)` is PromQL, or unknown.
+fn language(object: &Object) -> Option<Option<&str>> {
+    let source = match object.get("datasource") {
+        // Version 2 of the schema.
+        None if text(object, "kind") == Some("DataQuery") => text(object, "group")?,
+        None | Some(Value::Null) => return None,
+        Some(Value::Object(source)) => text(source, "type")?,
+        // A name, which does not tell the type.
+        Some(_) => return Some(None),
+    };
+    let is_unknown = source.is_empty() || source.starts_with("--") || source.contains('$');
+    let is_internal = ["datasource", "grafana", "mixed", "__expr__"].contains(&source);
+    let is_promql = PROMQL.iter().any(|known| source.to_ascii_lowercase().contains(known));
+    Some((!is_unknown && !is_internal && !is_promql).then_some(source))
+}
+
+fn text<'o>(object: &'o Object, field: &str) -> Option<&'o str> {
+    object.get(field)?.as_str()
+}

@@ -1,0 +1,238 @@
+//! Queries are found in the files that people have, at the places where they have them, and what is not read is listed.
+
+use std::fs;
+
+use chronoxide_usage::{Kind, Queries, Query};
+
+fn read(name: &str, text: &str) -> Queries {
+    let mut queries = Queries::default();
+    queries.add_text(name, text);
+    queries
+}
+
+/// Returns the kind, the place and the selectors of each query.
+fn shown(queries: &Queries) -> Vec<String> {
+    let selectors = |query: &Query| {
+        let mut all: Vec<String> = query.needs.iter().map(|need| need.selector.to_string()).collect();
+        all.extend(query.labels.iter().cloned());
+        all.join(" ")
+    };
+    queries.queries.iter().map(|query| format!("{:?} {}: {}", query.kind, query.place, selectors(query))).collect()
+}
+
+#[test]
+fn rules_of_prometheus_mimir_and_kubernetes() {
+    let groups = r#"
+groups:
+- name: api
+  interval: 1m
+  rules:
+  - record: job:load:sum
+    expr: |
+      # load
+      sum by (job) (load)
+  - alert: Down
+    expr: up == 0
+    for: 5m
+    labels: {severity: page}
+    annotations:
+      summary: '{{ $labels.job }}: {{ with query "count(up)" }}{{ . | first | value }}{{ end }}'
+      runbook: '{{ with printf "errors{job=''%s''}" $labels.job | query }}x{{ end }}'
+"#;
+    let expected = [
+        r#"Recording r.yml: group api: recording rule job:load:sum: {__name__="load"}"#,
+        r#"Alert r.yml: group api: alert Down: {__name__="up"}"#,
+        r#"Alert r.yml: group api: alert Down: template: {__name__="up"}"#,
+        r#"Alert r.yml: group api: alert Down: template: {__name__="errors",job=~".*"}"#,
+    ];
+    let prometheus = read("r.yml", groups);
+    let mut found = shown(&prometheus);
+    found.sort();
+    let mut sorted = expected.map(str::to_owned);
+    sorted.sort();
+    assert_eq!(found, sorted);
+    assert_eq!(prometheus.recorded.keys().collect::<Vec<_>>(), ["job:load:sum"]);
+    assert_eq!((prometheus.files, prometheus.unread.len(), prometheus.ignored.len()), (1, 0, 0));
+
+    let indented = groups.replace('\n', "\n  ");
+    let kubernetes = format!("apiVersion: v1\nkind: List\n---\nkind: PrometheusRule\nspec:{indented}\n");
+    let mut found = shown(&read("r.yml", &kubernetes));
+    found.sort();
+    assert_eq!(found, sorted);
+    let map = format!("kind: ConfigMap\ndata:\n  api.rules: |{}\n", groups.replace('\n', "\n    "));
+    assert_eq!(shown(&read("m.yaml", &map))[0], expected[0].replace("r.yml", "m.yaml: api.rules"));
+    assert_eq!(read("m.yaml", &map).files, 1);
+}
+
+#[test]
+fn dashboards_with_rows_variables_annotations_and_library_panels() {
+    let dashboard = r#"{
+        "title": "Api",
+        "annotations": {"list": [{"name": "deploys", "enable": true, "datasource": {"type": "prometheus"}, "expr": "changes(build[5m])"}]},
+        "templating": {"list": [
+            {"type": "datasource", "name": "ds", "query": "prometheus"},
+            {"type": "query", "name": "job", "definition": "label_values(up{env=\"prod\"}, job)", "query": {"query": "label_values(up{env=\"prod\"}, job)", "refId": "A"}},
+            {"type": "query", "name": "pod", "query": "label_values(pod)"},
+            {"type": "query", "name": "names", "query": "label_names()"},
+            {"type": "query", "name": "metric", "query": "metrics(go_)"},
+            {"type": "query", "name": "top", "query": "query_result(topk(3, sum by (job) (load)))"},
+            {"type": "query", "name": "logs", "datasource": {"type": "loki"}, "query": "label_values(app)"},
+            {"type": "custom", "name": "n", "query": "1,2,3"},
+            {"type": "adhoc", "name": "filters", "filters": [{"key": "zone", "operator": "=", "value": "a"}]}
+        ]},
+        "panels": [
+            {"title": "Load", "type": "timeseries", "datasource": {"type": "prometheus", "uid": "${ds}"},
+             "targets": [{"expr": "sum by (job) (rate(load{job=~\"$job\"}[$__rate_interval]))", "legendFormat": "{{job}}"}, {"expr": ""}]},
+            {"title": "More", "type": "row", "collapsed": true, "panels": [
+                {"id": 7, "type": "stat", "datasource": "Mimir", "targets": [{"expr": "count(up)"}]}]},
+            {"title": "Logs", "datasource": {"type": "loki"}, "targets": [{"expr": "{app=\"a\"} |= \"x\""}]},
+            {"title": "Mixed", "datasource": {"type": "datasource", "uid": "-- Mixed --"}, "targets": [
+                {"datasource": {"type": "tempo"}, "expr": "x"}, {"datasource": {"type": "grafana-amazonprometheus-datasource"}, "expr": "mixed"},
+                {"datasource": {"type": "__expr__"}, "expression": "$A > 5"}]},
+            {"title": "", "libraryPanel": {"uid": "abc", "name": "Shared"}},
+            {"title": "", "libraryPanel": {"uid": "xyz", "name": "Absent"}}
+        ],
+        "__elements": {"abc": {"name": "Shared", "kind": 1, "model": {"title": "Shared", "targets": [{"expr": "shared"}]}}}
+    }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.json");
+    fs::write(&path, dashboard).unwrap();
+    let queries = Queries::read([&path]).unwrap();
+    let name = path.display().to_string();
+    let mut found: Vec<String> = shown(&queries).iter().map(|line| line.replace(&name, "d")).collect();
+    found.sort();
+    let mut expected = [
+        r#"Dashboard d: dashboard Api: annotation deploys: {__name__="build"}"#,
+        r#"Dashboard d: dashboard Api: variable job: {__name__="up",env="prod"}"#,
+        r#"Dashboard d: dashboard Api: variable pod: pod"#,
+        r#"Dashboard d: dashboard Api: variable metric: {__name__=~".*(?:go_).*"}"#,
+        r#"Dashboard d: dashboard Api: variable top: {__name__="load"}"#,
+        r#"Dashboard d: dashboard Api: variable filters: zone"#,
+        r#"Dashboard d: dashboard Api: panel Load: {__name__="load",job=~".*"}"#,
+        r#"Dashboard d: dashboard Api: row More: panel 7: {__name__="up"}"#,
+        r#"Dashboard d: dashboard Api: panel Mixed: {__name__="mixed"}"#,
+        r#"Dashboard d: dashboard Api: library panel Shared: panel Shared: {__name__="shared"}"#,
+    ];
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    let others: Vec<(&str, u64)> = queries.other_languages.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(others, [("loki", 1), ("tempo", 1)]);
+    let [absent] = &queries.unread[..] else { panic!("{:?}", queries.unread) };
+    assert_eq!(absent.place.replace(&name, "d"), "d: library panel Absent");
+    let job = queries.queries.iter().find(|query| query.place.ends_with("variable job")).unwrap();
+    assert!(!job.needs[0].labels.uses("job").is_empty() && !job.needs[0].labels.uses("env").is_empty());
+    assert!(job.needs[0].labels.uses("pod").is_empty());
+}
+
+#[test]
+fn dashboards_of_the_second_schema_and_alerts_of_grafana() {
+    let dashboard = r#"{"apiVersion": "dashboard.grafana.app/v2beta1", "kind": "Dashboard", "spec": {"title": "New",
+        "elements": {"panel-1": {"kind": "Panel", "spec": {"id": 1, "title": "Load", "data": {"kind": "QueryGroup", "spec": {"queries": [
+            {"kind": "PanelQuery", "spec": {"query": {"kind": "DataQuery", "group": "prometheus", "spec": {"expr": "sum(load)"}}}},
+            {"kind": "PanelQuery", "spec": {"query": {"kind": "DataQuery", "group": "loki", "spec": {"expr": "{a=\"b\"} |= \"c\""}}}}]}}}}},
+        "variables": [{"kind": "QueryVariable", "spec": {"name": "job", "query": {"kind": "DataQuery", "group": "prometheus",
+            "spec": {"__legacyStringValue": "label_values(up, job)"}}}}]}}"#;
+    let queries = read("n.json", dashboard);
+    let mut found = shown(&queries);
+    found.sort();
+    let expected = [
+        r#"Dashboard n.json: dashboard New: panel Load: {__name__="load"}"#,
+        r#"Dashboard n.json: dashboard New: variable job: {__name__="up"}"#,
+    ];
+    assert_eq!((found, queries.unread), (expected.map(str::to_owned).to_vec(), vec![]));
+    let alerts = "groups:\n- name: g\n  rules:\n  - uid: a\n    title: High\n    condition: C\n    data:\n    - refId: A\n      model: {expr: sum(errors), refId: A}\n    - refId: C\n      datasourceUid: __expr__\n      model: {type: threshold, expression: A}\n";
+    assert_eq!(shown(&read("a.yaml", alerts)), [r#"Alert a.yaml: group g: alert High: {__name__="errors"}"#]);
+}
+
+#[test]
+fn labels_of_alertmanager() {
+    let configuration = r#"
+route:
+  group_by: [alertname, cluster]
+  routes:
+  - matchers: ['team="db"', "severity=~page|mail"]
+  - match: {tier: front}
+inhibit_rules:
+- equal: [node]
+  source_matchers: ["{\"zone\"=\"a\"}"]
+receivers:
+- name: chat
+  slack_configs: [{title: '{{ .CommonLabels.service }} {{ .GroupLabels.SortedPairs }}'}]
+"#;
+    assert_eq!(
+        shown(&read("alertmanager.yml", configuration)),
+        ["Template alertmanager.yml: cluster node service severity team tier zone"]
+    );
+    let template = r#"{{ define "t" }}{{ range .Alerts }}{{ .Labels.pod }} {{ index .Labels "host.name" }}{{ .Labels.Names }}{{ end }}{{ end }}"#;
+    assert_eq!(shown(&read("a.tmpl", template)), ["Template a.tmpl: host.name pod"]);
+    assert_eq!(shown(&read("a", template)), ["Template a: host.name pod"]);
+}
+
+#[test]
+fn logs_and_lists_of_queries() {
+    let log = concat!(
+        r#"{"params":{"end":"2026-11-30T00:00:00Z","query":"up","step":0},"ts":"2026-11-30T00:00:00Z"}"#, "\n",
+        r#"{"msg":"query stats","ts":"2026-11-30T00:00:01Z","param_query":"sum(load)"}"#, "\n",
+        r#"{"msg":"started","ts":"2026-11-30T00:00:02Z"}"#, "\n\n",
+        r#"{"time":"2026-11-30T00:00:03Z","msg":"promql query logged","params":{"query":"up"}}"#, "\n",
+        r#"{"params":{"query":"u"#,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("queries");
+    fs::write(&path, log).unwrap();
+    let queries = Queries::read([&path]).unwrap();
+    let counts: Vec<(&str, u64)> = queries.queries.iter().map(|query| (query.text.as_str(), query.count)).collect();
+    assert_eq!((counts, queries.other_lines), (vec![("up", 2), ("sum(load)", 1)], 1));
+    let [torn] = &queries.unread[..] else { panic!("{:?}", queries.unread) };
+    assert!(torn.place.ends_with("queries: line 6"), "{torn:?}");
+
+    for name in ["q.promql", "q"] {
+        let queries = read(name, "# ours\nup\n\n{job=\"a\"}\nsum(\n");
+        assert_eq!(
+            shown(&queries),
+            [
+                format!(r#"Query {name}: line 2: {{__name__="up"}}"#),
+                format!(r#"Query {name}: line 4: {{job="a"}}"#),
+                format!(r#"Query {name}: line 5: {{__name__="sum"}} sum"#),
+            ]
+        );
+        assert_eq!(queries.unread.len(), 1);
+        assert_eq!(queries.unread[0].query.as_deref(), Some("sum("));
+    }
+}
+
+#[test]
+fn folders_are_searched_and_what_is_left_out_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("rules/..data")).unwrap();
+    fs::write(at("rules/a.yaml"), "groups: [{name: g, rules: [{record: r, expr: up}]}]").unwrap();
+    fs::write(at("rules/..data/b.yaml"), "groups: [{name: g, rules: [{record: r, expr: down}]}]").unwrap();
+    fs::write(at("rules/values.yaml"), "replicas: 3\n").unwrap();
+    fs::write(at("rules/broken.yaml"), "a: [\n").unwrap();
+    fs::write(at("rules/binary.txt"), b"\xff\xfe").unwrap();
+    fs::write(at("readme.md"), "up").unwrap();
+    let queries = Queries::read([folder.path()]).unwrap();
+    assert_eq!(queries.queries.iter().map(|query| query.text.as_str()).collect::<Vec<_>>(), ["up"]);
+    let names = |paths: Vec<&str>| paths.iter().map(|path| path.rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(queries.ignored.iter().map(String::as_str).collect()), ["readme.md", "values.yaml"]);
+    assert_eq!(names(queries.unread.iter().map(|one| one.place.as_str()).collect()), ["binary.txt", "broken.yaml"]);
+    assert_eq!(queries.files, 4);
+
+    let error = Queries::read([at("absent.yaml")]).unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot read {}", at("absent.yaml").display()));
+}
+
+#[test]
+fn hostile_files_are_listed() {
+    let bomb = format!("a: &a [{}]\n", "x,".repeat(100))
+        + &('b'..='i').map(|to| format!("{to}: &{to} [{}]\n", format!("*{},", (to as u8 - 1) as char).repeat(100))).collect::<String>();
+    let deep_json = "[".repeat(100_000);
+    let deep_yaml = "- ".repeat(100_000);
+    for (name, text) in [("bomb.yaml", &bomb), ("deep.json", &deep_json), ("deep.yaml", &deep_yaml)] {
+        let queries = read(name, text);
+        assert_eq!((queries.queries.len(), queries.unread.len()), (0, 1), "{name}");
+    }
+    let kinds = [Kind::Alert, Kind::Recording, Kind::Dashboard, Kind::Template, Kind::Query];
+    assert_eq!(serde_json::to_string(&kinds).unwrap(), r#"["alert","recording","dashboard","template","query"]"#);
+}
