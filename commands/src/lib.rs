@@ -74,6 +74,7 @@ mod message;
 mod mistake;
 mod output;
 mod pages;
+mod query_files;
 mod quiet;
 mod safe;
 mod selectors;

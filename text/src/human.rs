@@ -25,10 +25,39 @@ pub fn count(count: u64) -> String {
 ///
 /// assert_eq!(human::count_of(1, "block"), "1 block");
 /// assert_eq!(human::count_of(1_000, "block"), "1,000 blocks");
+/// assert_eq!(human::count_of(2, "query"), "2 queries");
 /// ```
 #[must_use]
 pub fn count_of(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+    let count = count(number);
+    match what.strip_suffix('y') {
+        _ if number == 1 => format!("{count} {what}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{count} {stem}ies"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// Formats a share in percent. Only none and all read as 0% and 100%.
+///
+/// ```
+/// use chronoxide_text::human;
+///
+/// assert_eq!(human::share(1, 3), "33.3%");
+/// assert_eq!(human::share(74_999_999, 75_000_000), ">99.9%");
+/// assert_eq!(human::share(0, 0), "-");
+/// ```
+#[must_use]
+pub fn share(part: u64, total: u64) -> String {
+    match part {
+        _ if total == 0 => "-".to_owned(),
+        0 => "0%".to_owned(),
+        _ if part >= total => "100%".to_owned(),
+        _ => match part as f64 / total as f64 * 100.0 {
+            ..0.05 => "<0.1%".to_owned(),
+            99.95.. => ">99.9%".to_owned(),
+            percent => format!("{percent:.1}%"),
+        },
+    }
 }
 
 /// Formats a size in a suitable unit, and exactly.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::KeyId;
-use chronoxide_select::{Matcher, SelectError, Searcher};
+use chronoxide_select::{Matcher, Searcher, SelectError};
 use rayon::prelude::*;
 
 use crate::need::{LabelNeeds, Use, Uses};

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use chronoxide_select::{Matcher, Operator, Patterns};
 use promql_parser::label::{MatchOp, Matcher as ParsedMatcher};
 use promql_parser::parser::token::{T_BOTTOMK, T_LIMIT_RATIO, T_LIMITK, T_TOPK};
+use promql_parser::parser::value::ValueType;
 use promql_parser::parser::{
     AggregateExpr, BinaryExpr, Call, Expr, LabelModifier, VectorMatchCardinality, VectorSelector, parse,
 };
-use promql_parser::parser::value::ValueType;
 
 use crate::need::{LabelNeeds, Need, Use};
 use crate::text::{Parts, VARIABLE, prepare};
@@ -315,7 +315,8 @@ mod tests {
     fn shown(text: &str) -> Vec<String> {
         let shown = |need: Need| {
             let uses = ["a", "b", "c", "le"].map(|label| {
-                let letters: Vec<String> = need.labels.uses(label).iter().map(|use_| format!("{use_:?}")[..1].to_owned()).collect();
+                let letters: Vec<String> =
+                    need.labels.uses(label).iter().map(|use_| format!("{use_:?}")[..1].to_owned()).collect();
                 if letters.is_empty() { String::new() } else { format!(" {label}:{}", letters.concat()) }
             });
             format!("{}{}", need.selector, uses.concat())
@@ -339,7 +340,10 @@ mod tests {
             ("x / y", vec![format!("{x} a:J b:J c:J le:J"), format!("{y} a:J b:J c:J le:J")]),
             ("x / on (a) y", vec![format!("{x} a:J"), format!("{y} a:J")]),
             ("x > ignoring (a) y", vec![format!("{x} b:J c:J le:J"), format!("{y} b:J c:J le:J")]),
-            ("x * on (a) group_left (b) y", vec![format!("{x} a:RJ b:R c:R le:R").replace("a:RJ", "a:JR"), format!("{y} a:J b:J")]),
+            (
+                "x * on (a) group_left (b) y",
+                vec![format!("{x} a:RJ b:R c:R le:R").replace("a:RJ", "a:JR"), format!("{y} a:J b:J")],
+            ),
             ("sum by (c) (x * on (a) group_right (b) y)", vec![format!("{x} a:J b:J"), format!("{y} a:J c:G")]),
             ("sum by (c) (x and on (a) y)", vec![format!("{x} a:J c:G"), format!("{y} a:J")]),
             ("sum by (c) (x or on (a) y)", vec![format!("{x} a:J c:G"), format!("{y} a:J c:G")]),
@@ -356,7 +360,10 @@ mod tests {
             ("sum by (a) (info(x, {__name__=\"y\"}))", vec![format!("{x} a:G"), format!("{y} a:R b:R c:R le:R")]),
             ("sum(info(x))", vec![x.to_owned(), "{__name__=\"target_info\"} a:R b:R c:R le:R".to_owned()]),
             ("sum({\"x\", a!=\"\"})", vec!["{__name__=\"x\",a!=\"\"} a:S".to_owned()]),
-            ("sum(x{a=\"1\" or b=\"2\"})", vec!["{__name__=\"x\",a=\"1\"} a:S".to_owned(), "{__name__=\"x\",b=\"2\"} b:S".to_owned()]),
+            (
+                "sum(x{a=\"1\" or b=\"2\"})",
+                vec!["{__name__=\"x\",a=\"1\"} a:S".to_owned(), "{__name__=\"x\",b=\"2\"} b:S".to_owned()],
+            ),
             ("1 + vector(time())", vec![]),
         ] {
             assert_eq!(shown(text), expected, "{text}");
@@ -366,7 +373,10 @@ mod tests {
     #[test]
     fn variables_stand_for_anything() {
         for (text, expected) in [
-            ("sum(x{a=\"$a.b\",b!=\"$b\",c=~\"${c:regex}|d\"})", vec![r#"{__name__="x",a=~".*\\.b",c=~".*|d"} a:S b:S c:S"#]),
+            (
+                "sum(x{a=\"$a.b\",b!=\"$b\",c=~\"${c:regex}|d\"})",
+                vec![r#"{__name__="x",a=~".*\\.b",c=~".*|d"} a:S b:S c:S"#],
+            ),
             ("sum by ($group) (x_${unit}_total)", vec![r#"{__name__=~"x_.*_total"} a:G b:G c:G le:G"#]),
             ("sum(x{$label=\"1\"})", vec![r#"{__name__="x"} a:S b:S c:S le:S"#]),
             ("topk($n, sum by (a) (x))", vec![r#"{__name__="x"} a:G"#]),
@@ -382,7 +392,9 @@ mod tests {
 
     #[test]
     fn other_text_is_an_error() {
-        for text in ["", "sum(", "x{a=\"(\"", "{job=~\"(\"}", "rate(x)", "{app=\"a\"} |= \"error\"", "x{a=~\"*\"}", "$$$"] {
+        for text in
+            ["", "sum(", "x{a=\"(\"", "{job=~\"(\"}", "rate(x)", "{app=\"a\"} |= \"error\"", "x{a=~\"*\"}", "$$$"]
+        {
             assert!(needs(text).is_err(), "{text}");
         }
         assert!(needs(&"x".repeat(MAX_LEN + 1)).unwrap_err().contains("64 KiB"));
@@ -405,10 +417,58 @@ mod tests {
     #[test]
     fn random_tokens_are_read_or_refused() {
         const TOKENS: [&str; 52] = [
-            "x", "y", "sum", "topk", "quantile", "rate", "info", "label_replace", "by", "without", "on", "ignoring",
-            "group_left", "offset", "bool", "and", "or", "atan2", "start", "end", "step", "fill", "(", ")", "(", ")", "{", "}",
-            "[", "]", ":", ",", ",", "+", "-", "^", "=", "==", "=~", "!=", "!~", "@", "\"a\"", "'('", "`\\`", "1e300", "NaN",
-            "Inf", "5m", "0x7fffffffffffffffff", "$v", "\u{e9}",
+            "x",
+            "y",
+            "sum",
+            "topk",
+            "quantile",
+            "rate",
+            "info",
+            "label_replace",
+            "by",
+            "without",
+            "on",
+            "ignoring",
+            "group_left",
+            "offset",
+            "bool",
+            "and",
+            "or",
+            "atan2",
+            "start",
+            "end",
+            "step",
+            "fill",
+            "(",
+            ")",
+            "(",
+            ")",
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ",",
+            ",",
+            "+",
+            "-",
+            "^",
+            "=",
+            "==",
+            "=~",
+            "!=",
+            "!~",
+            "@",
+            "\"a\"",
+            "'('",
+            "`\\`",
+            "1e300",
+            "NaN",
+            "Inf",
+            "5m",
+            "0x7fffffffffffffffff",
+            "$v",
+            "\u{e9}",
         ];
         let mut parsed = 0;
         for seed in 0..20_000 {

@@ -128,7 +128,11 @@ mod tests {
 
     fn unused(metrics: &[&str], labels: &[&str]) -> Unused {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Unused { metrics: owned(metrics), labels: owned(labels), kept: vec![("up".to_owned(), "it is made".to_owned())] }
+        Unused {
+            metrics: owned(metrics),
+            labels: owned(labels),
+            kept: vec![("up".to_owned(), "it is made".to_owned())],
+        }
     }
 
     #[test]
@@ -148,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_histogram_of_a_collector_goes_only_as_a_whole() {
-        let text = unused(&["a_bucket", "a_count", "a_sum", "b_bucket", "c$d"], &["p\"q"]).collector(["b_count", "b_sum", "a_sum"]);
+        let text = unused(&["a_bucket", "a_count", "a_sum", "b_bucket", "c$d"], &["p\"q"])
+            .collector(["b_count", "b_sum", "a_sum"]);
         let tree: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
         let conditions = &tree["processors"]["filter/unused"]["metrics"]["metric"];
         assert_eq!(conditions[0], "IsMatch(name, \"^(?:a|a_bucket|a_count|a_sum|b_bucket|c\\\\$$d)$$\")");

@@ -71,7 +71,11 @@ pub(crate) fn prepare(text: &str) -> Parts {
             '$' | '[' if let Some(len) = variable_len(rest) => {
                 let after = rest[len..].chars().next().unwrap_or(' ');
                 let is_name = is_word(before) || is_word(after) || before == '}' || after == '$';
-                if is_name { parts.push(VARIABLE) } else { parts.push_hole() }
+                if is_name {
+                    parts.push(VARIABLE)
+                } else {
+                    parts.push_hole()
+                }
                 len
             }
             '@' => 1 + time_len(&rest[1..]),
@@ -162,7 +166,9 @@ fn offset_len(text: &str) -> usize {
     match duration.chars().next() {
         Some('0'..='9' | '.') => start + word_len(duration),
         // Numbers, which the parser cannot make a duration of.
-        _ if ["inf", "nan"].contains(&&*duration[..word_len(duration)].to_ascii_lowercase()) => start + word_len(duration),
+        _ if ["inf", "nan"].contains(&&*duration[..word_len(duration)].to_ascii_lowercase()) => {
+            start + word_len(duration)
+        }
         Some('$' | '[') => variable_len(duration).map_or(0, |len| start + len),
         Some('(') => duration.find(')').map_or(0, |len| start + len + 1),
         _ => 0,

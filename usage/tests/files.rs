@@ -115,7 +115,8 @@ fn dashboards_with_rows_variables_annotations_and_library_panels() {
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);
-    let others: Vec<(&str, u64)> = queries.other_languages.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    let others: Vec<(&str, u64)> =
+        queries.other_languages.iter().map(|(name, count)| (name.as_str(), *count)).collect();
     assert_eq!(others, [("loki", 1), ("tempo", 1)]);
     let [absent] = &queries.unread[..] else { panic!("{:?}", queries.unread) };
     assert_eq!(absent.place.replace(&name, "d"), "d: library panel Absent");
@@ -171,10 +172,14 @@ receivers:
 #[test]
 fn logs_and_lists_of_queries() {
     let log = concat!(
-        r#"{"params":{"end":"2026-11-30T00:00:00Z","query":"up","step":0},"ts":"2026-11-30T00:00:00Z"}"#, "\n",
-        r#"{"msg":"query stats","ts":"2026-11-30T00:00:01Z","param_query":"sum(load)"}"#, "\n",
-        r#"{"msg":"started","ts":"2026-11-30T00:00:02Z"}"#, "\n\n",
-        r#"{"time":"2026-11-30T00:00:03Z","msg":"promql query logged","params":{"query":"up"}}"#, "\n",
+        r#"{"params":{"end":"2026-11-30T00:00:00Z","query":"up","step":0},"ts":"2026-11-30T00:00:00Z"}"#,
+        "\n",
+        r#"{"msg":"query stats","ts":"2026-11-30T00:00:01Z","param_query":"sum(load)"}"#,
+        "\n",
+        r#"{"msg":"started","ts":"2026-11-30T00:00:02Z"}"#,
+        "\n\n",
+        r#"{"time":"2026-11-30T00:00:03Z","msg":"promql query logged","params":{"query":"up"}}"#,
+        "\n",
         r#"{"params":{"query":"u"#,
     );
     let folder = tempfile::tempdir().unwrap();
@@ -214,7 +219,8 @@ fn folders_are_searched_and_what_is_left_out_is_named() {
     fs::write(at("readme.md"), "up").unwrap();
     let queries = Queries::read([folder.path()]).unwrap();
     assert_eq!(queries.queries.iter().map(|query| query.text.as_str()).collect::<Vec<_>>(), ["up"]);
-    let names = |paths: Vec<&str>| paths.iter().map(|path| path.rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>();
+    let names =
+        |paths: Vec<&str>| paths.iter().map(|path| path.rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>();
     assert_eq!(names(queries.ignored.iter().map(String::as_str).collect()), ["readme.md", "values.yaml"]);
     assert_eq!(names(queries.unread.iter().map(|one| one.place.as_str()).collect()), ["binary.txt", "broken.yaml"]);
     assert_eq!(queries.files, 4);
@@ -226,7 +232,9 @@ fn folders_are_searched_and_what_is_left_out_is_named() {
 #[test]
 fn hostile_files_are_listed() {
     let bomb = format!("a: &a [{}]\n", "x,".repeat(100))
-        + &('b'..='i').map(|to| format!("{to}: &{to} [{}]\n", format!("*{},", (to as u8 - 1) as char).repeat(100))).collect::<String>();
+        + &('b'..='i')
+            .map(|to| format!("{to}: &{to} [{}]\n", format!("*{},", (to as u8 - 1) as char).repeat(100)))
+            .collect::<String>();
     let deep_json = "[".repeat(100_000);
     let deep_yaml = "- ".repeat(100_000);
     for (name, text) in [("bomb.yaml", &bomb), ("deep.json", &deep_json), ("deep.yaml", &deep_yaml)] {

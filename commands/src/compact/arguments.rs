@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     )]
     pub(crate) grace: Duration,
 
-    /// Show which blocks would be merged, and why, without merging
+    /// Show which blocks would be merged, and why, without merging; of files, show what --keep-used would drop
     #[arg(long, help_heading = "Folders")]
     pub(crate) dry_run: bool,
 
@@ -108,6 +108,15 @@ pub(crate) struct Arguments {
     /// Drop series that match this PromQL selector; may be repeated
     #[arg(long, value_name = "SELECTOR", value_parser = crate::selectors::narrow, help_heading = "Rewriting")]
     pub(crate) drop: Vec<Selector>,
+
+    /// Drop metrics that no query of these files selects, see `chronoxide-inspect usage`: rules, dashboards, query logs,
+    /// or one query per line, or folders of them. With --dry-run, print what would be dropped
+    #[arg(long, value_name = "FILE|FOLDER", num_args = 1.., help_heading = "Rewriting")]
+    pub(crate) keep_used: Vec<PathBuf>,
+
+    /// Go on if some queries of --keep-used are not understood, and keep the metrics that they name
+    #[arg(long, requires = "keep_used", help_heading = "Rewriting")]
+    pub(crate) skip_bad_queries: bool,
 
     /// Drop a label from all series; may be repeated. Series that become equal are merged
     #[arg(long = "drop-label", value_name = "LABEL", help_heading = "Rewriting")]
@@ -232,7 +241,7 @@ locked while a job runs in it; a bucket is listed again before outputs are publi
 Exit codes: 0 done; 1 a file cannot be read or written, or another job is running in the folder; 2 invalid arguments, inputs that cannot be \
 merged, or a merge that exceeds --memory-limit and the free disk space; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
 unsupported version or feature; 5 inputs of an earlier run were kept without proof, a block's claim about its inputs cannot be true, or another process changed the inputs; \
-130 interrupted.
+6 a query of --keep-used was not understood, and nothing was written; 130 interrupted.
 
 Examples:
   chronoxide-compact monday.cx tuesday.cx -o week.cx
@@ -244,7 +253,8 @@ Examples:
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
   chronoxide-compact s3://metrics/blocks/ --delete-inputs --grace 1h
   chronoxide-compact schedule s3://metrics/blocks/ --job-memory 2GiB -o schedule.json
-  chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
+  chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid
+  chronoxide-compact week.cx -o used.cx --keep-used rules/ dashboards/";
 
 /// Policy for annotations that differ between inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

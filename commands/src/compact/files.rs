@@ -16,6 +16,7 @@ use crate::compact::blocks;
 use crate::compact::failure::{Error, usage};
 use crate::compact::progress::Bar;
 use crate::compact::report::{Report, Written};
+use crate::compact::used;
 use crate::{
     Exit, Failure, existing, fetch_url, is_folder, location_url, remote_target, tell, url, warn_of_block_extension,
 };
@@ -29,6 +30,10 @@ enum Target {
 }
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
+    if arguments.dry_run && !arguments.keep_used.is_empty() {
+        check_inputs(arguments)?;
+        return used::show(arguments, &open(arguments)?.files);
+    }
     let output = check(arguments)?;
     let target = target(arguments, output)?;
     let existing = match &target {
@@ -44,7 +49,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         Target::Location(location, key) => (location.clone(), key.as_ref().map(<[String; 1]>::as_slice)),
     };
     let cache = Cache::from_environment(DEFAULT_CACHE_LEN);
-    let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
+    let mut options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
     let place = &blocks::workplace(&location, &cache, bar, arguments.memory_limit, 1)?;
     let folder = location.path("").filter(|_| existing.is_none());
     // Locked before the inputs are opened, so that no other job deletes them meanwhile.
@@ -52,7 +57,8 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let mut locked = if folder.as_ref().is_some_and(|folder| folder.is_dir()) { lock()? } else { None };
 
     let doomed = if arguments.delete_inputs { sources(&arguments.inputs)? } else { Vec::new() };
-    let (inputs, chosen) = open(arguments)?;
+    let Opened { inputs, files, chosen } = open(arguments)?;
+    options.drop.extend(used::unused(arguments, &files)?);
     let bytes_in = inputs.byte_len();
     // A folder that is not there yet has no blocks.
     let is_missing = location.path("").is_some_and(|folder| !folder.is_dir());
@@ -89,8 +95,8 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     Ok(Exit::Ok)
 }
 
-/// Refuses arguments that have no meaning for named blocks. Returns the output.
-fn check(arguments: &Arguments) -> Result<&Path, Failure> {
+/// Refuses inputs that are not files.
+fn check_inputs(arguments: &Arguments) -> Result<(), Failure> {
     let names_folder = |input: &&PathBuf| input.as_os_str().as_encoded_bytes().ends_with(b"/") && !input.exists();
     if let Some(location) = arguments.inputs.iter().find_map(|input| location_url(input)) {
         return Err(usage(format!(
@@ -106,11 +112,17 @@ fn check(arguments: &Arguments) -> Result<&Path, Failure> {
             folder.display()
         )));
     }
+    Ok(())
+}
+
+/// Refuses arguments that have no meaning for named blocks. Returns the output.
+fn check(arguments: &Arguments) -> Result<&Path, Failure> {
+    check_inputs(arguments)?;
     if !arguments.grace.is_zero() {
         return Err(usage("--grace needs a folder or bucket: no later run would know the inputs"));
     }
     if arguments.dry_run {
-        return Err(usage("--dry-run needs a folder: named files are merged as given"));
+        return Err(usage("--dry-run needs a folder, or --keep-used: named files are merged as given"));
     }
     let Some(output) = &arguments.output else {
         // A capture needs another command rather than another option.
@@ -142,9 +154,18 @@ fn target(arguments: &Arguments, output: &Path) -> Result<Target, Failure> {
     Ok(Target::Location(Location::folder(output), None))
 }
 
-/// Opens the inputs that lie between the given times. Returns the id of each input that was opened as well.
-fn open(arguments: &Arguments) -> Result<(Inputs, Vec<Option<BlockId>>), Failure> {
-    let (mut opened, mut chosen) = (Vec::new(), Vec::new());
+/// Inputs that lie between the given times.
+struct Opened {
+    inputs: Inputs,
+    /// Their files, or the copies of remote ones in the cache.
+    files: Vec<PathBuf>,
+    /// Id of each input that was opened.
+    chosen: Vec<Option<BlockId>>,
+}
+
+/// Opens the inputs that lie between the given times.
+fn open(arguments: &Arguments) -> Result<Opened, Failure> {
+    let (mut opened, mut files, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
     for input in &arguments.inputs {
         let file = url(input).map_or_else(|| Ok(input.clone()), fetch_url)?;
         let (name, block) = (input.display().to_string(), blocks::map(&file)?);
@@ -152,6 +173,7 @@ fn open(arguments: &Arguments) -> Result<(Inputs, Vec<Option<BlockId>>), Failure
         chosen.push(is_chosen.then(|| block.view().block_id()));
         if is_chosen {
             opened.push((name, block));
+            files.push(file);
         } else if !arguments.quiet.is_set() {
             tell(|out| {
                 let name = TerminalSafe(&name);
@@ -162,7 +184,7 @@ fn open(arguments: &Arguments) -> Result<(Inputs, Vec<Option<BlockId>>), Failure
     if opened.is_empty() {
         return Err(usage("no block lies between --min-time and --max-time"));
     }
-    Ok((Inputs::new(opened), chosen))
+    Ok(Opened { inputs: Inputs::new(opened), files, chosen })
 }
 
 /// An input that is to be deleted.

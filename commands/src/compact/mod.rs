@@ -12,6 +12,7 @@
 //! | `progress` | progress on a terminal |
 //! | `report` | summary as text and JSON |
 //! | `strategy_text` | strategy as text |
+//! | `used` | metrics that no query uses |
 
 mod arguments;
 mod blocks;
@@ -23,6 +24,7 @@ mod progress;
 mod report;
 mod schedules;
 mod strategy_text;
+mod used;
 
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;

@@ -15,6 +15,7 @@ use crate::inspect::commands::arguments::{
 use crate::inspect::commands::export::arguments::{EXPORT, ExportArguments};
 use crate::inspect::commands::report::arguments::{REPORT, ReportArguments};
 use crate::inspect::commands::top::arguments::{TOP, TopArguments};
+use crate::inspect::commands::usage::arguments::{USAGE, UsageArguments};
 use crate::mistake::is_word;
 use crate::{Exit, Failure, Quiet, mistyped_subcommand};
 
@@ -23,7 +24,7 @@ use crate::{Exit, Failure, Quiet, mistyped_subcommand};
 /// Without a subcommand, prints the summary. A remap, which `chronoxide-compact --remaps` writes, maps the series of a
 /// block to those of the outputs. `summary`, `dump` and `verify` take a block or a remap, `follow` takes a remap (with
 /// `--remaps` also a block or its id), and all others take a block. `series`, `labels`, `values`, `cardinality`, `top`,
-/// `report`, `diff` and `verify` also take several blocks, folders, and locations such as s3://bucket/prefix/: these
+/// `report`, `usage`, `diff` and `verify` also take several blocks, folders, and locations such as s3://bucket/prefix/: these
 /// stand for their live blocks, for `verify` for all their blocks. `summary` takes one folder or location. A block may
 /// be a URL that ends in .cx (s3, gs, az, file).
 #[derive(Parser)]
@@ -82,6 +83,7 @@ Examples:
   chronoxide-inspect cardinality blocks
   chronoxide-inspect top week.cx
   chronoxide-inspect report week.cx -o week.html
+  chronoxide-inspect usage blocks --used rules/ dashboards/
   chronoxide-inspect diff monday.cx tuesday.cx --series
   chronoxide-inspect export week.cx -o week.parquet --match '{job=\"api\"}'
   chronoxide-inspect metrics week.cx --name http.server.request.duration
@@ -95,7 +97,7 @@ Examples:
 
 Exit codes: 0 success; 1 a file cannot be read; 2 invalid arguments; 3 a file is damaged; 4 a file has an unsupported \
 version or feature; 5 `follow` found a series in a block that is not in --blocks, `diff` found differences, or no block has the \
-label of `values`, but one with a similar name; 130 \
+label of `values`, but one with a similar name; 6 queries of --used were not understood; 130 \
 interrupted. `verify` and the commands that take folders read all files and exit with the worst of their codes: 3, \
 then 4, then 1.";
 
@@ -175,6 +177,14 @@ pub(crate) enum Command {
     /// as a compaction. docs/report.md documents the JSON.
     #[command(after_help = REPORT)]
     Report(ReportArguments),
+    /// Show which metrics and labels the queries of rules, dashboards and query logs use, and which may go
+    ///
+    /// A metric is used if a query selects some of its series. A label is used if a query selects, groups or joins by
+    /// it, or returns it. Variables of dashboards, and queries that are not PromQL, count as using more rather than
+    /// less. Several blocks, and series that --match selects, are merged in memory first: that takes as much time and
+    /// memory as a compaction. docs/usage.md documents the JSON.
+    #[command(after_help = USAGE)]
+    Usage(UsageArguments),
     /// Show the series that came and went between two blocks or folders, by metric
     ///
     /// Series are compared by their labels, byte by byte: those of A that B lacks are gone, those of B that A lacks

@@ -51,6 +51,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Cardinality(cardinality)), _) => commands::cardinality(&cardinality, quiet),
         (Some(Command::Top(top)), _) => commands::top(&top, quiet),
         (Some(Command::Report(report)), _) => commands::report(&report, quiet),
+        (Some(Command::Usage(usage)), _) => commands::usage(&usage, quiet),
         (Some(Command::Diff(diff)), _) => commands::diff(&diff, quiet),
         (Some(Command::Export(export)), _) => commands::export(&export, quiet),
         (Some(Command::Columns(one)), _) => show(&one.block, |view, out| Ok(write_columns(view, one.json, out)?)),
@@ -230,7 +231,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
 /// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read, then a
 /// URL that cannot be opened.
 fn worse(a: Exit, b: Exit) -> Exit {
-    let ranks = [Exit::Ok, Exit::Findings, Exit::Usage, Exit::Io, Exit::Unsupported, Exit::Corrupt];
+    let ranks = [Exit::Ok, Exit::Findings, Exit::Partial, Exit::Usage, Exit::Io, Exit::Unsupported, Exit::Corrupt];
     let rank = |exit| ranks.iter().position(|&other| other == exit);
     if rank(b) > rank(a) { b } else { a }
 }

@@ -8,12 +8,14 @@ use super::figures::ValueSeries;
 use super::labels::{counts, remaining};
 use super::metrics::{MetricCount, count, matchers};
 use super::subject::Subject;
+use super::usage::Used;
 use super::{Input, Options, ReportError};
 
 /// Counts of the selected series of an input, with equal labels once. Lists begin with the largest count; equal counts
 /// are in the order of names.
 pub struct Explorer<'data> {
     subject: Subject<'data>,
+    used: Option<Used<'data>>,
 }
 
 /// Series to count.
@@ -50,7 +52,8 @@ pub fn explore<T>(
 ) -> Result<T, ReportError> {
     let union = input.union(options, false)?;
     let subject = Subject::new(input.counted(union.as_ref()))?;
-    Ok(explore(&Explorer { subject }))
+    let used = options.queries.map(|queries| Used::new(&subject, queries)).transpose()?;
+    Ok(explore(&Explorer { subject, used }))
 }
 
 impl Explorer<'_> {
@@ -66,6 +69,29 @@ impl Explorer<'_> {
     /// The block is damaged in a byte that was read.
     pub fn metrics(&self) -> Result<Vec<MetricCount>, ReportError> {
         count(&self.subject)
+    }
+
+    /// Returns the number of queries that use a metric; `None` if no queries are given.
+    ///
+    /// # Errors
+    /// As [`Explorer::metrics`].
+    pub fn metric_queries(&self, metric: Option<&str>) -> Result<Option<u64>, ReportError> {
+        let Some(used) = &self.used else { return Ok(None) };
+        Ok(Some(used.metric(&self.subject, metric)?.queries))
+    }
+
+    /// Returns the number of queries that use a label, 0 if none needs it of the metric in `scope`; `None` if no
+    /// queries are given.
+    ///
+    /// # Errors
+    /// As [`Explorer::metrics`].
+    pub fn label_queries(&self, scope: Scope<'_>, label: &str) -> Result<Option<u64>, ReportError> {
+        let Some(used) = &self.used else { return Ok(None) };
+        let is_needed = match scope {
+            Scope::All => true,
+            Scope::Metric(metric) => used.is_needed(&self.subject, metric, label)?,
+        };
+        Ok(Some(if is_needed { used.label(&self.subject, label)?.queries } else { 0 }))
     }
 
     /// Returns the labels that the series in `scope` have, the most values first. Costs a query for a metric.

@@ -1,5 +1,8 @@
 //! The figures of a report, as `report --json` prints them. `docs/report.md` documents each field.
 
+use std::collections::BTreeMap;
+
+use chronoxide_usage::{Unread, Use};
 use serde::Serialize;
 
 /// Version of the schema. It changes when a field changes its meaning or goes; new fields do not change it.
@@ -45,6 +48,117 @@ pub struct Report {
     pub growth: Vec<Growth>,
     /// Changes, for a comparison.
     pub comparison: Option<Comparison>,
+    /// Use by queries, if queries are given.
+    pub usage: Option<Usage>,
+}
+
+/// Metrics and labels that queries use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Number of files of queries.
+    pub files: u64,
+    /// Number of queries; those of a log with equal texts are one.
+    pub queries: u64,
+    /// Number of times that they were asked, by query logs; 1 for each other query.
+    pub asked: u64,
+    /// Queries and files that could not be read. The names in such a query count as used.
+    pub unread: Vec<Unread>,
+    /// Number of queries in other languages than PromQL, by the type of their data source.
+    pub other_languages: BTreeMap<String, u64>,
+    /// Files without queries.
+    pub ignored: Vec<String>,
+    /// Number of lines of query logs that have no query.
+    pub other_lines: u64,
+    /// Sums over the metrics that queries select, at least in part.
+    pub used: MetricSums,
+    /// Sums over the metrics that no query selects.
+    pub unused: MetricSums,
+    /// Used metrics with the most series, the most first.
+    pub metrics: Vec<MetricUse>,
+    /// Unused metrics with the most series, the most first.
+    pub unused_metrics: Vec<UnusedMetric>,
+    /// Labels except the metric's name: unused ones first, then those with the most values.
+    pub labels: Vec<LabelUse>,
+    /// Labels that no query needs, and without all of which no two series are equal.
+    pub droppable_labels: Vec<String>,
+    /// Selectors of queries that select no series.
+    pub without_series: Vec<SelectorUse>,
+}
+
+/// Sums over metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MetricSums {
+    /// Number of metrics with a name.
+    pub metrics: u64,
+    /// Number of series.
+    pub series: u64,
+    /// Bytes of the names and values of all labels of these series.
+    pub text_bytes: u64,
+}
+
+/// Queries that use something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct UsedBy {
+    /// Number of queries.
+    pub queries: u64,
+    /// Number of times that they were asked.
+    pub asked: u64,
+    /// Places of the first queries.
+    pub places: Vec<String>,
+}
+
+/// A metric that queries use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MetricUse {
+    /// Name; none for series without a name.
+    pub metric: Option<String>,
+    /// Number of series.
+    pub series: u64,
+    /// Bytes of the names and values of all labels of these series.
+    pub text_bytes: u64,
+    /// Queries that select some of the series.
+    pub used_by: UsedBy,
+    /// Labels that no query needs of this metric, the most values first.
+    pub unneeded_labels: Vec<String>,
+    /// Number of series that remain when they are aggregated without these labels.
+    pub remains: u64,
+}
+
+/// A metric that no query uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnusedMetric {
+    /// Name; none for series without a name.
+    pub metric: Option<String>,
+    /// Number of series.
+    pub series: u64,
+    /// Bytes of the names and values of all labels of these series.
+    pub text_bytes: u64,
+    /// Place of the recording rule that makes it, if one does.
+    pub recorded_by: Option<String>,
+}
+
+/// Use of a label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabelUse {
+    /// Name.
+    pub name: String,
+    /// Number of distinct values.
+    pub values: u64,
+    /// Number of series with the label.
+    pub series: u64,
+    /// How queries use it.
+    pub uses: Vec<Use>,
+    /// Queries that use it.
+    pub used_by: UsedBy,
+}
+
+/// A selector, and the queries that have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SelectorUse {
+    /// Selector.
+    pub selector: String,
+    /// Queries that have it.
+    pub used_by: UsedBy,
 }
 
 /// Kind of a report: the inputs that it is on.
@@ -166,6 +280,8 @@ pub struct Metric {
     pub other_series: u64,
     /// Series without the label.
     pub without: u64,
+    /// Queries that select some of its series, if queries are given.
+    pub used_by: Option<UsedBy>,
 }
 
 /// Number of values of a label.
@@ -214,6 +330,8 @@ pub struct Label {
     pub looks: Option<Looks>,
     /// Values with the most series.
     pub top: Vec<ValueSeries>,
+    /// Queries that use it, if queries are given.
+    pub used_by: Option<UsedBy>,
 }
 
 /// How generated values look.
@@ -262,6 +380,8 @@ pub struct Suggestion {
     pub reason: String,
     /// Command for a shell that writes a block without what is dropped; empty if one command cannot.
     pub command: String,
+    /// Queries that would miss what is dropped, if queries are given.
+    pub used_by: Option<UsedBy>,
 }
 
 /// Kind of a suggestion.

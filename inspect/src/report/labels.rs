@@ -11,6 +11,7 @@ use super::explorer::LabelCount;
 use super::figures::{Label, OtherLabels};
 use super::looks;
 use super::subject::{METRIC, Subject};
+use super::usage::Used;
 use super::values::{most_series, value_series};
 
 /// Number of listed labels.
@@ -42,7 +43,7 @@ pub(super) struct Labels {
 impl Labels {
     /// Lists the labels with the most values. Costs a look at each distinct value, and a count of the remaining series
     /// of the first labels: some 20 ns per row and list of the block each.
-    pub(super) fn new(subject: &Subject<'_>) -> Result<Self, ReportError> {
+    pub(super) fn new(subject: &Subject<'_>, used: Option<&Used<'_>>) -> Result<Self, ReportError> {
         let is_small = subject.series_count() <= MAX_SMALL_SERIES && subject.tally.keysets().len() <= MAX_SMALL_KEYSETS;
         let counted = if is_small { MAX_LISTED } else { MAX_COUNTED };
         let mut all = subject.tally.keys().map(|key| describe(subject, key)).collect::<Result<Vec<_>, _>>()?;
@@ -68,6 +69,11 @@ impl Labels {
                 label.remains = Some(remaining(subject, &[&label.name])?);
                 Ok::<(), ReportError>(())
             })?;
+        if let Some(used) = used {
+            for label in all.iter_mut().filter(|label| label.name != METRIC) {
+                label.used_by = Some(used.label(subject, &label.name)?);
+            }
+        }
         labels.listed = all;
         Ok(labels)
     }
@@ -105,6 +111,7 @@ fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
         remains: None,
         looks: looks::classify_values(&sample),
         top: counts.into_iter().take(MAX_VALUES).map(top).collect::<Result<_, ReportError>>()?,
+        used_by: None,
     })
 }
 

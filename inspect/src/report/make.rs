@@ -11,6 +11,7 @@ use super::subject::Subject;
 use super::suggestions::{KEPT, Suggestions};
 use super::times::series_times;
 use super::union::Union;
+use super::usage::Used;
 use super::windows::Windows;
 use super::{Input, Options, ReportError, windows};
 
@@ -92,7 +93,9 @@ fn count(
     inputs: Vec<String>,
     prepared: Prepared,
 ) -> Result<Report, ReportError> {
-    let (metrics, labels) = rayon::join(|| Metrics::new(subject, options.first), || Labels::new(subject));
+    let used = options.queries.map(|queries| Used::new(subject, queries)).transpose()?;
+    let used = used.as_ref();
+    let (metrics, labels) = rayon::join(|| Metrics::new(subject, options.first, used), || Labels::new(subject, used));
     let (metrics, labels) = (metrics?, labels?);
     let suggestions = Suggestions {
         subject,
@@ -103,6 +106,7 @@ fn count(
         block_count: input.blocks.len(),
         selectors: options.selectors,
         is_folder: input.is_folder,
+        used,
     };
     let Prepared { blocks, parts, start, end, .. } = prepared;
     let (series, bytes) = (subject.series_count(), input.bytes());
@@ -140,5 +144,6 @@ fn count(
         windows: Vec::new(),
         growth: Vec::new(),
         comparison: None,
+        usage: used.map(|used| used.figures(subject, options.first)).transpose()?,
     })
 }

@@ -12,6 +12,7 @@ use super::ReportError;
 use super::figures::{LabelValues, Metric, OtherMetrics};
 use super::labels::counts;
 use super::subject::{METRIC, Subject};
+use super::usage::Used;
 use super::values::{most_series, value_series};
 
 /// Maximum number of listed labels per metric.
@@ -46,13 +47,13 @@ pub struct MetricCount {
 
 impl Metrics {
     /// Lists the metrics that are among the `first` by series or by bytes. Costs a query per listed metric.
-    pub(super) fn new(subject: &Subject<'_>, first: usize) -> Result<Self, ReportError> {
+    pub(super) fn new(subject: &Subject<'_>, first: usize, used: Option<&Used<'_>>) -> Result<Self, ReportError> {
         let counted = count(subject)?;
         let is_listed = largest(&counted, first);
         let mut metrics = Self {
             listed: Vec::new(),
             others: OtherMetrics::default(),
-            largest: counted.iter().filter(|one| one.metric.is_some()).take(MAX_LARGEST).cloned().collect(),
+            largest: candidates(subject, &counted, used)?,
             count: counted.iter().filter(|one| one.metric.is_some()).count() as u64,
             text_bytes: counted.iter().map(|one| one.text_bytes).sum(),
         };
@@ -66,7 +67,7 @@ impl Metrics {
                 metrics.others.text_bytes += one.text_bytes;
             }
         }
-        metrics.listed = listed.into_par_iter().map(|one| describe(subject, one)).collect::<Result<_, _>>()?;
+        metrics.listed = listed.into_par_iter().map(|one| describe(subject, one, used)).collect::<Result<_, _>>()?;
         Ok(metrics)
     }
 }
@@ -99,8 +100,32 @@ fn largest(counted: &[MetricCount], first: usize) -> BTreeSet<usize> {
     (0..counted.len().min(first)).chain(by_bytes.into_iter().take(first)).collect()
 }
 
+/// Returns metrics that may be suggested: those with a name and the most series, and unused ones if queries are known.
+fn candidates(
+    subject: &Subject<'_>,
+    counted: &[MetricCount],
+    used: Option<&Used<'_>>,
+) -> Result<Vec<MetricCount>, ReportError> {
+    let mut candidates = Vec::new();
+    let mut unused = 0;
+    for metric in counted.iter().filter(|one| one.metric.is_some()) {
+        let is_largest = candidates.len() - unused < MAX_LARGEST;
+        let is_unused = match used {
+            Some(used) => used.metric(subject, metric.metric.as_deref())?.queries == 0,
+            None => false,
+        };
+        if is_unused && unused < MAX_LARGEST {
+            unused += 1;
+        } else if !is_largest {
+            continue;
+        }
+        candidates.push(metric.clone());
+    }
+    Ok(candidates)
+}
+
 /// Adds labels and metadata of a metric.
-fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, ReportError> {
+fn describe(subject: &Subject<'_>, counted: MetricCount, used: Option<&Used<'_>>) -> Result<Metric, ReportError> {
     let MetricCount { metric, series, text_bytes } = counted;
     let tally = subject.searcher()?.tally(&matchers(metric.as_deref()))?;
     let mut labels = counts(subject, &tally)?;
@@ -120,6 +145,7 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
         Some(name) => subject.view().metric_metadata()?.find(name)?.next().transpose()?,
         None => None,
     };
+    let used_by = used.map(|used| used.metric(subject, metric.as_deref())).transpose()?;
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Ok(Metric {
         metric_type: metadata
@@ -138,6 +164,7 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
         other_values,
         other_series,
         without,
+        used_by,
     })
 }
 

@@ -20,6 +20,7 @@
 //! | `times` | series that have data in each hour, by their first and last times |
 //! | `windows` | series that come and go with time |
 //! | `comparison` | what changed between two inputs |
+//! | `usage` | metrics and labels that queries use |
 //! | `explorer` | [`Explorer`], counts that are asked for one by one |
 //! | `error` | [`ReportError`] |
 //!
@@ -49,17 +50,19 @@ mod subject;
 mod suggestions;
 mod times;
 mod union;
+mod usage;
 mod values;
 mod windows;
 
 pub use error::ReportError;
 pub use explorer::{Explorer, LabelCount, Scope, explore};
 pub use figures::{
-    Action, BlockFigures, Comparison, Growth, Kind, Label, LabelChange, LabelValues, Looks, Metric, MetricChange,
-    OtherLabels, OtherMetrics, Part, Report, SCHEMA, SeriesTimes, Side, Slot, Suggestion, Totals, ValueSeries, Window,
-    WithoutGenerated,
+    Action, BlockFigures, Comparison, Growth, Kind, Label, LabelChange, LabelUse, LabelValues, Looks, Metric,
+    MetricChange, MetricSums, MetricUse, OtherLabels, OtherMetrics, Part, Report, SCHEMA, SelectorUse, SeriesTimes,
+    Side, Slot, Suggestion, Totals, UnusedMetric, Usage, UsedBy, ValueSeries, Window, WithoutGenerated,
 };
 pub use input::Input;
 pub use make::{compare, report};
 pub use metrics::MetricCount;
 pub use options::Options;
+pub use usage::usage;

@@ -1,6 +1,7 @@
 //! [`Options`] of a report.
 
 use chronoxide_select::Selector;
+use chronoxide_usage::Queries;
 
 /// Options of a report.
 #[derive(Clone, Copy, Debug)]
@@ -12,10 +13,12 @@ pub struct Options<'o> {
     /// Refuse a merge of blocks that could need more bytes of memory; `None` for no limit. The merged block and the
     /// counts are not included.
     pub memory_limit: Option<usize>,
+    /// Queries that may use the counted metrics and labels.
+    pub queries: Option<&'o Queries>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { selectors: &[], first: 100, memory_limit: None }
+        Self { selectors: &[], first: 100, memory_limit: None, queries: None }
     }
 }

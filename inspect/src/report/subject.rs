@@ -100,6 +100,14 @@ impl<'data> Subject<'data> {
         }
     }
 
+    /// Returns the code of a metric's name; `None` stands for series without a name, and for an unknown name.
+    pub(super) fn metric_code(&self, name: Option<&str>) -> Result<Option<u32>, ReportError> {
+        match (name, self.metric_key()?) {
+            (Some(name), Some(key)) => Ok(self.view().value_code(key, name)?),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns each metric of the block: codes of names, and `None` for series without a name.
     pub(super) fn metric_codes(&self) -> Result<impl Iterator<Item = Option<u32>> + use<>, ReportError> {
         let names = match self.metric_key()? {

@@ -12,6 +12,7 @@ use super::figures::{Action, Label, Looks, Suggestion};
 use super::labels::remaining;
 use super::metrics::MetricCount;
 use super::subject::{METRIC, Subject};
+use super::usage::Used;
 
 /// Suggestions of each kind.
 const MAX_PER_KIND: usize = 4;
@@ -43,6 +44,8 @@ pub(super) struct Suggestions<'r, 'data> {
     pub(super) selectors: &'r [Selector],
     /// True if it is a folder.
     pub(super) is_folder: bool,
+    /// Use by queries, if queries are known.
+    pub(super) used: Option<&'r Used<'r>>,
 }
 
 impl Suggestions<'_, '_> {
@@ -86,12 +89,22 @@ impl Suggestions<'_, '_> {
                 suggestions.extend(self.drop_metric(metric, remains));
             }
         }
+        if let Some(used) = self.used {
+            for suggestion in &mut suggestions {
+                let labels: Vec<&str> = suggestion.labels.iter().map(String::as_str).collect();
+                suggestion.used_by = Some(match &suggestion.metric {
+                    Some(metric) => used.metric(self.subject, Some(metric))?,
+                    None => used.labels(self.subject, &labels)?,
+                });
+            }
+        }
         let is_generated =
             |label: &String| self.labels.iter().any(|known| known.name == *label && known.looks.is_some());
         suggestions.sort_by_key(|suggestion| {
+            let breaks_queries = suggestion.used_by.as_ref().is_some_and(|used| used.queries > 0);
             // Generated values are missed least.
             let are_generated = !suggestion.labels.is_empty() && suggestion.labels.iter().all(is_generated);
-            (!are_generated, Reverse(suggestion.removes))
+            (breaks_queries, !are_generated, Reverse(suggestion.removes))
         });
         Ok(suggestions)
     }
@@ -171,6 +184,7 @@ impl Suggestions<'_, '_> {
             remains,
             reason,
             command: self.command(options),
+            used_by: None,
         }
     }
 
@@ -184,8 +198,12 @@ impl Suggestions<'_, '_> {
             metric: Some(name.clone()),
             removes: metric.series,
             remains,
-            reason: format!("this metric has {share}% of the series; drop it if no query needs it"),
+            reason: match self.used {
+                Some(_) => format!("this metric has {share}% of the series"),
+                None => format!("this metric has {share}% of the series; drop it if no query needs it"),
+            },
             command: self.command([("--drop", format!("{{{matcher}}}"))]),
+            used_by: None,
         })
     }
 

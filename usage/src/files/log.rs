@@ -10,7 +10,8 @@ use crate::query::{Kind, Queries};
 /// Returns true if the first line of a file is a line of a log.
 pub(super) fn is_entry(line: &[u8]) -> bool {
     serde_json::from_slice::<Value>(line).is_ok_and(|entry| {
-        query(&entry).is_some() || (entry.get("msg").is_some() && (entry.get("ts").is_some() || entry.get("time").is_some()))
+        query(&entry).is_some()
+            || (entry.get("msg").is_some() && (entry.get("ts").is_some() || entry.get("time").is_some()))
     })
 }
 

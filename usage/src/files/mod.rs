@@ -161,7 +161,8 @@ impl Queries {
 
     fn push(&mut self, kind: Kind, place: String, text: &str, needs: Vec<Need>, labels: BTreeSet<String>) {
         // Dashboards repeat the query of a variable in several fields.
-        let is_known = self.queries.iter().rev().take_while(|query| query.place == place).any(|query| query.text == text);
+        let is_known =
+            self.queries.iter().rev().take_while(|query| query.place == place).any(|query| query.text == text);
         if !is_known {
             self.queries.push(Query { text: text.to_owned(), kind, place, count: 1, needs, labels });
         }

@@ -19,7 +19,8 @@ pub(super) fn add(queries: &mut Queries, name: &str, tree: &Value) {
     if tree.get("route").is_some_and(Value::is_object) || tree.get("inhibit_rules").is_some() {
         return template::add_configuration(queries, name, tree);
     }
-    Walk { queries, file: name }.value(tree, &Place { names: vec![name.to_owned()], kind: Kind::Dashboard, language: None });
+    Walk { queries, file: name }
+        .value(tree, &Place { names: vec![name.to_owned()], kind: Kind::Dashboard, language: None });
 }
 
 /// Place in a tree.

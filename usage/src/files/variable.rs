@@ -57,5 +57,8 @@ pub(super) fn add(queries: &mut Queries, place: &str, text: &str) {
 
 /// Returns the need of the metrics whose names match: Grafana matches any part of a name.
 fn metrics(regex: &str) -> Result<Vec<Need>, String> {
-    promql::needs_with(&format!("{{{METRIC}=~{}}}", serde_json::json!(format!(".*(?:{regex}).*"))), &LabelNeeds::default())
+    promql::needs_with(
+        &format!("{{{METRIC}=~{}}}", serde_json::json!(format!(".*(?:{regex}).*"))),
+        &LabelNeeds::default(),
+    )
 }

@@ -11,6 +11,7 @@
 //! | `diff` | the command `diff` |
 //! | `report` | the command `report` |
 //! | `top` | the command `top` |
+//! | `usage` | the command `usage` |
 //! | `export` | the command `export` |
 //! | `counting` | a message while series are counted |
 //! | `output` | published files and standard output |
@@ -27,6 +28,7 @@ mod output;
 pub(crate) mod report;
 mod series;
 pub(crate) mod top;
+pub(crate) mod usage;
 
 pub(crate) use cardinality::cardinality;
 pub(crate) use diff::diff;
@@ -36,3 +38,4 @@ pub(crate) use labels::{labels, values};
 pub(crate) use report::report;
 pub(crate) use series::series;
 pub(crate) use top::top;
+pub(crate) use usage::usage;

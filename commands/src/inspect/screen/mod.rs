@@ -8,6 +8,7 @@ pub(crate) mod plan;
 pub(crate) mod remap;
 pub(crate) mod summary;
 pub(crate) mod tables;
+pub(crate) mod usage;
 
 use list::List;
 

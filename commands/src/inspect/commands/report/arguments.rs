@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::argument::size;
 use crate::inspect::commands::arguments::Matching;
+use crate::query_files::QueryFiles;
 use crate::{Exit, Failure};
 
 pub(crate) const REPORT: &str = "\
@@ -14,6 +15,7 @@ Examples:
   chronoxide-inspect report blocks -o blocks.html
   chronoxide-inspect report monday.cx tuesday.cx -o changes.html
   chronoxide-inspect report week.cx --match '{namespace=\"prod\"}' -o prod.html
+  chronoxide-inspect report blocks -o used.html --used rules/ dashboards/
   chronoxide-inspect report week.cx --json | jq '.suggestions[0].command'";
 
 #[derive(Args)]
@@ -29,6 +31,8 @@ pub(crate) struct ReportArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) matching: Matching,
+    #[command(flatten)]
+    pub(crate) queries: QueryFiles,
     /// Metrics to list, 1,000 at most: the first by series and the first by bytes of labels
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) first: u16,

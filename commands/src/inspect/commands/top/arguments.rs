@@ -5,12 +5,14 @@ use clap::Args;
 use super::start::Start;
 use crate::argument::{count, size};
 use crate::inspect::commands::arguments::{Matching, Sources};
+use crate::query_files::QueryFiles;
 
 pub(crate) const TOP: &str = "\
 Examples:
   chronoxide-inspect top week.cx
   chronoxide-inspect top blocks --match '{namespace=\"prod\"}'
   chronoxide-inspect top week.cx --metric http_requests_total
+  chronoxide-inspect top blocks --used rules/ dashboards/
   chronoxide-inspect top week.cx --label pod --first 0 | less
   chronoxide-inspect top week.cx --labels --json | jq 'select(.values > 1000).name'
 
@@ -22,6 +24,8 @@ pub(crate) struct TopArguments {
     pub(crate) sources: Sources,
     #[command(flatten)]
     pub(crate) matching: Matching,
+    #[command(flatten)]
+    pub(crate) queries: QueryFiles,
     /// Begin with the labels of all series instead of the metrics
     #[arg(long, conflicts_with_all = ["metric", "label"])]
     pub(crate) labels: bool,

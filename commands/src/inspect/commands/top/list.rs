@@ -12,9 +12,17 @@ use super::view::{NO_NAME, View};
 /// Rows of a view, in the order of [`Explorer`]: the largest count first.
 #[derive(Debug)]
 pub(super) enum List {
-    Metrics(Vec<MetricCount>),
+    Metrics(Vec<MetricRow>),
     Labels(Vec<LabelRow>),
     Values(Vec<ValueSeries>),
+}
+
+/// A metric.
+#[derive(Debug)]
+pub(super) struct MetricRow {
+    pub(super) count: MetricCount,
+    /// Number of queries that use it, if queries are given.
+    pub(super) queries: Option<u64>,
 }
 
 /// A label.
@@ -23,6 +31,8 @@ pub(super) struct LabelRow {
     pub(super) count: LabelCount,
     /// Number of series that remain when the label is dropped, once it was counted.
     pub(super) remains: Option<u64>,
+    /// Number of queries that use it, if queries are given.
+    pub(super) queries: Option<u64>,
 }
 
 /// Order of rows. Equal rows keep the order of [`List`].
@@ -46,6 +56,9 @@ pub(super) struct Column {
 
 const SERIES: Column = Column { heading: "series", width: 13 };
 const SHARE: Column = Column { heading: "share", width: 6 };
+const BYTES: Column = Column { heading: "label bytes", width: 15 };
+const VALUES: Column = Column { heading: "values", width: 13 };
+const QUERIES: Column = Column { heading: "queries", width: 7 };
 
 impl List {
     /// Lists the rows of a view.
@@ -54,10 +67,18 @@ impl List {
     /// As [`Explorer::metrics`].
     pub(super) fn load(view: &View, explorer: &Explorer<'_>) -> Result<Self, ReportError> {
         Ok(match view {
-            View::Metrics => Self::Metrics(explorer.metrics()?),
+            View::Metrics => {
+                let row = |count: MetricCount| {
+                    Ok(MetricRow { queries: explorer.metric_queries(count.metric.as_deref())?, count })
+                };
+                Self::Metrics(explorer.metrics()?.into_iter().map(row).collect::<Result<_, ReportError>>()?)
+            }
             View::Labels(subset) => {
-                let labels = explorer.labels(subset.scope())?.into_iter();
-                Self::Labels(labels.map(|count| LabelRow { count, remains: None }).collect())
+                let row = |count: LabelCount| {
+                    let queries = explorer.label_queries(subset.scope(), &count.name)?;
+                    Ok(LabelRow { count, remains: None, queries })
+                };
+                Self::Labels(explorer.labels(subset.scope())?.into_iter().map(row).collect::<Result<_, ReportError>>()?)
             }
             View::Values(subset, label) => Self::Values(explorer.values(subset.scope(), label)?),
         })
@@ -74,7 +95,7 @@ impl List {
     /// Returns the name of a row; `None` for series without a name of a metric.
     pub(super) fn name(&self, row: usize) -> Option<&str> {
         match self {
-            Self::Metrics(rows) => rows[row].metric.as_deref(),
+            Self::Metrics(rows) => rows[row].count.metric.as_deref(),
             Self::Labels(rows) => Some(&rows[row].count.name),
             Self::Values(rows) => Some(&rows[row].value),
         }
@@ -92,7 +113,7 @@ impl List {
     /// Returns the first number of a row: its series, or the distinct values of a label.
     pub(super) fn count(&self, row: usize) -> u64 {
         match self {
-            Self::Metrics(rows) => rows[row].series,
+            Self::Metrics(rows) => rows[row].count.series,
             Self::Labels(rows) => rows[row].count.values,
             Self::Values(rows) => rows[row].series,
         }
@@ -106,23 +127,36 @@ impl List {
         }
     }
 
+    /// Returns the number of queries that use a row, if queries are given.
+    pub(super) fn queries(&self, row: usize) -> Option<u64> {
+        match self {
+            Self::Metrics(rows) => rows.get(row)?.queries,
+            Self::Labels(rows) => rows.get(row)?.queries,
+            Self::Values(_) => None,
+        }
+    }
+
     /// Returns the columns of numbers.
     pub(super) fn columns(&self) -> &'static [Column] {
         match self {
-            Self::Metrics(_) => &[SERIES, SHARE, Column { heading: "label bytes", width: 15 }],
-            Self::Labels(_) => &[Column { heading: "values", width: 13 }, SERIES, SHARE],
+            Self::Metrics(_) if self.queries(0).is_some() => &[SERIES, SHARE, BYTES, QUERIES],
+            Self::Metrics(_) => &[SERIES, SHARE, BYTES],
+            Self::Labels(_) if self.queries(0).is_some() => &[VALUES, SERIES, SHARE, QUERIES],
+            Self::Labels(_) => &[VALUES, SERIES, SHARE],
             Self::Values(_) => &[SERIES, SHARE],
         }
     }
 
     /// Returns the numbers of a row as text, one per column. `total` is the number of series of the view.
     pub(super) fn numbers(&self, row: usize, total: u64) -> Vec<String> {
-        let (count, share) = (human::count(self.count(row)), share(self.series(row), total));
-        match self {
-            Self::Metrics(rows) => vec![count, share, human::count(rows[row].text_bytes)],
+        let (count, share) = (human::count(self.count(row)), human::share(self.series(row), total));
+        let mut numbers = match self {
+            Self::Metrics(rows) => vec![count, share, human::count(rows[row].count.text_bytes)],
             Self::Labels(rows) => vec![count, human::count(rows[row].count.series), share],
             Self::Values(_) => vec![count, share],
-        }
+        };
+        numbers.extend(self.queries(row).map(human::count));
+        numbers
     }
 
     /// Returns the rows in an order. Costs a comparison sort, but nothing for [`Sort::Count`].
@@ -132,7 +166,7 @@ impl List {
             Sort::Count => {}
             Sort::Name => rows.sort_by_key(|&row| self.name(row as usize)),
             Sort::Second => rows.sort_by_key(|&row| match self {
-                Self::Metrics(metrics) => Reverse(metrics[row as usize].text_bytes),
+                Self::Metrics(metrics) => Reverse(metrics[row as usize].count.text_bytes),
                 _ => Reverse(self.series(row as usize)),
             }),
         }
@@ -160,20 +194,6 @@ impl List {
     }
 }
 
-/// Formats a share in percent. Only none and all read as 0% and 100%.
-pub(super) fn share(part: u64, total: u64) -> String {
-    match part {
-        _ if total == 0 => "-".to_owned(),
-        0 => "0%".to_owned(),
-        _ if part >= total => "100%".to_owned(),
-        _ => match part as f64 / total as f64 * 100.0 {
-            ..0.05 => "<0.1%".to_owned(),
-            99.95.. => ">99.9%".to_owned(),
-            percent => format!("{percent:.1}%"),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,16 +210,15 @@ mod tests {
             (1, 2_000, "0.1%"),
             (1_998, 2_000, "99.9%"),
         ] {
-            assert_eq!(share(part, total), text, "{part} of {total}");
-            assert!(share(part, total).len() <= SHARE.width, "{part} of {total}");
+            assert_eq!(human::share(part, total), text, "{part} of {total}");
+            assert!(human::share(part, total).len() <= SHARE.width, "{part} of {total}");
         }
     }
 
     fn metrics() -> List {
-        let metric = |name: Option<&str>, series, text_bytes| MetricCount {
-            metric: name.map(str::to_owned),
-            series,
-            text_bytes,
+        let metric = |name: Option<&str>, series, text_bytes| MetricRow {
+            count: MetricCount { metric: name.map(str::to_owned), series, text_bytes },
+            queries: None,
         };
         List::Metrics(vec![metric(Some("b"), 5, 10), metric(None, 3, 99), metric(Some("a"), 3, 99)])
     }
@@ -222,9 +241,12 @@ mod tests {
         assert_eq!(list.numbers(0, 11), ["5", "45.5%", "10"]);
         assert_eq!(list.name_text(1), "(no __name__)");
         let label = LabelCount { name: "pod".to_owned(), values: 1_234, series: 2_468 };
-        let labels = List::Labels(vec![LabelRow { count: label, remains: None }]);
+        let labels = List::Labels(vec![LabelRow { count: label, remains: None, queries: None }]);
         assert_eq!(labels.numbers(0, 4_936), ["1,234", "2,468", "50.0%"]);
-        for list in [&list, &labels] {
+        let label = LabelCount { name: "pod".to_owned(), values: 1, series: 2 };
+        let used = List::Labels(vec![LabelRow { count: label, remains: None, queries: Some(3) }]);
+        assert_eq!(used.numbers(0, 2), ["1", "2", "100%", "3"]);
+        for list in [&list, &labels, &used] {
             assert_eq!(list.numbers(0, 1).len(), list.columns().len());
         }
     }

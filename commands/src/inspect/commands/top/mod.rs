@@ -33,22 +33,27 @@ use chronoxide_inspect::report::{Options, explore};
 use self::arguments::TopArguments;
 use self::browser::Browser;
 use super::counting::Counting;
+use crate::inspect::worse;
 use crate::memory::default_limit;
+use crate::query_files::tell_unread;
 use crate::style::Style;
 use crate::{Exit, Failure, Quiet, print_styled, tell};
 
 pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(arguments.memory_limit, quiet)?;
     arguments.matching.tell_wide(quiet);
+    let queries = arguments.queries.read()?;
+    let unread = queries.as_ref().map_or(Exit::Ok, |queries| tell_unread("chronoxide-inspect", queries, quiet));
     let name = arguments.sources.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let input = inputs.reported(&name);
     if input.blocks.is_empty() {
         // The reasons are reported already.
-        return Ok(inputs.exit());
+        return Ok(worse(inputs.exit(), unread));
     }
     let options = Options {
         selectors: &arguments.matching.selectors,
         memory_limit: Some(arguments.memory_limit.unwrap_or_else(default_limit)),
+        queries: queries.as_ref(),
         ..Options::default()
     };
     let is_screen = !arguments.json && screen::is_possible();
@@ -58,7 +63,7 @@ pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failur
         drop(counting);
         if is_screen { screen::run(&mut browser, explorer, Style::stdout()) } else { print(arguments, &browser, quiet) }
     })??;
-    Ok(if exit == Exit::Ok { inputs.exit() } else { exit })
+    Ok(if exit == Exit::Ok { worse(inputs.exit(), unread) } else { exit })
 }
 
 /// Prints the list to begin with, or a note if it does not exist.

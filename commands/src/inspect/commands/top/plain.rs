@@ -6,7 +6,7 @@ use chronoxide_text::human;
 use serde::Serialize;
 
 use super::level::Level;
-use super::list::List;
+use super::list::{LabelRow, List, MetricRow};
 use crate::json_line;
 use crate::style::Style;
 
@@ -35,9 +35,24 @@ pub(super) fn write(level: &Level, first: usize, style: Style, out: &mut dyn Wri
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Row<'a> {
-    Metric { metric: Option<&'a str>, series: u64, text_bytes: u64 },
-    Label { name: &'a str, values: u64, series: u64 },
-    Value { value: &'a str, series: u64 },
+    Metric {
+        metric: Option<&'a str>,
+        series: u64,
+        text_bytes: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queries: Option<u64>,
+    },
+    Label {
+        name: &'a str,
+        values: u64,
+        series: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queries: Option<u64>,
+    },
+    Value {
+        value: &'a str,
+        series: u64,
+    },
 }
 
 /// Writes at most `first` rows as JSON, one object per line.
@@ -45,12 +60,17 @@ pub(super) fn write_json(level: &Level, first: usize, out: &mut dyn Write) -> io
     for row in 0..level.list.len().min(first) {
         let row = match &level.list {
             List::Metrics(rows) => {
-                let row = &rows[row];
-                Row::Metric { metric: row.metric.as_deref(), series: row.series, text_bytes: row.text_bytes }
+                let MetricRow { count, queries } = &rows[row];
+                Row::Metric {
+                    metric: count.metric.as_deref(),
+                    series: count.series,
+                    text_bytes: count.text_bytes,
+                    queries: *queries,
+                }
             }
             List::Labels(rows) => {
-                let row = &rows[row].count;
-                Row::Label { name: &row.name, values: row.values, series: row.series }
+                let LabelRow { count, queries, .. } = &rows[row];
+                Row::Label { name: &count.name, values: count.values, series: count.series, queries: *queries }
             }
             List::Values(rows) => Row::Value { value: &rows[row].value, series: rows[row].series },
         };
