@@ -11,3 +11,4 @@ mod random_claims;
 mod read_only;
 #[path = "../../../compactor/tests/support/mod.rs"]
 mod support;
+mod used;

@@ -21,4 +21,5 @@ mod tables;
 mod terminal_safety;
 mod top;
 mod tsdb_index;
+mod usage;
 mod written;

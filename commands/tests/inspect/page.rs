@@ -162,6 +162,22 @@ fn pages_of_nearly_no_series_work_in_a_browser() {
 }
 
 #[test]
+fn pages_with_queries_work_in_a_browser() {
+    if !can_run() {
+        return;
+    }
+    let folder = Folder::new();
+    let block = write_hour(&folder, 0, "eu", &fleet(1));
+    let dashboard = r#"{"title": "<img src=x onerror=\"window.attacked = 1\">\u202e", "panels": [
+        {"title": "Errors", "targets": [{"expr": "sum by (region) (rate({\"service.requests.0\", code=~\"5..\"}[5m]))"}]},
+        {"title": "All", "targets": [{"expr": "{__name__=~\"service.requests.[1-4]\"}"}]}]}"#;
+    let dashboard = folder.write("<b>d.json", dashboard);
+    let rules = "groups: [{name: g, rules: [{record: service.requests.7, expr: 'sum({\"service.requests.8\"})'}]}]";
+    let rules = folder.write("rules.yaml", rules);
+    check("queries", &[&block, "--used", &dashboard, &rules], &["--appearance", "--hostile"]);
+}
+
+#[test]
 fn hostile_labels_are_shown_and_run_nothing() {
     if !can_run() {
         return;

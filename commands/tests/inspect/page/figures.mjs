@@ -101,11 +101,35 @@ async function checkSuggestions(page, check, report) {
     const effect = `${thousands(before)} to ${thousands(suggestion.remains)} series`;
     check(`${place}: effect`, shown.includes(effect), shown);
     check(`${place}: command`, command === escaped(suggestion.command), command);
+    const breaks = card.locator("[data-breaks]");
+    const broken = suggestion.used_by === null ? null : String(suggestion.used_by.queries);
+    const told = await breaks.count() === 0 ? null : await breaks.getAttribute("data-breaks");
+    check(`${place}: queries that miss it`, told === broken, `${told} is not ${broken}`);
+    for (const query of (suggestion.used_by?.places ?? []).slice(0, 3).filter((name) => name.length < 90)) {
+      check(`${place}: names the query ${query}`, shown.includes(escaped(query)), shown);
+    }
     const names = suggestion.action === "drop-metric" ? [suggestion.metric] : suggestion.labels;
     for (const name of names.filter((name) => name !== null && name !== "" && name.length < 90)) {
       check(`${place}: names ${name}`, heading.includes(escaped(name)), heading);
     }
   }
+}
+
+// Checks the section of queries.
+async function checkUsage(page, check, report, compare) {
+  const unused = page.locator("[data-unused]");
+  check("queries have a section only if they are given", await unused.count() === Number(report.usage !== null));
+  if (report.usage === null) {
+    return;
+  }
+  const { used, unused: sums, unread, unused_metrics: metrics } = report.usage;
+  check("series of unused metrics", await unused.getAttribute("data-unused") === String(sums.series));
+  check("used and unused series are all", used.series + sums.series === report.totals.series);
+  await compare("unused-table", metrics.map((metric) => ({
+    metric: text(metric.metric), series: count(metric.series), text_bytes: size(metric.text_bytes),
+    recorded_by: text(metric.recorded_by),
+  })));
+  check("queries that were not read", await page.locator("#unread li").count() === unread.length);
 }
 
 export async function checkFigures(page, check, report) {
@@ -122,15 +146,18 @@ export async function checkFigures(page, check, report) {
     await checkSuggestions(page, check, report);
   }
   const compare = (table, rows) => compareTable(page, check, table, rows);
+  await checkUsage(page, check, report, compare);
   await compare("labels-table", report.labels.map((label) => ({
     name: text(label.name), values: count(label.values), value_bytes: size(label.value_bytes),
     series: count(label.series), remains: label.remains === null ? unknown : count(label.remains),
     looks: text(label.looks), top: text(label.top.map((item) => `${item.value} ${item.series}`).join("; ")),
+    queries: { exact: label.used_by === null ? "" : String(label.used_by.queries) },
   })));
   await compare("metrics-table", report.metrics.map((metric) => ({
     metric: text(metric.metric), type: text(metric.type), unit: text(metric.unit), series: count(metric.series),
     share: { exact: String(metric.series) }, text_bytes: size(metric.text_bytes),
     label: { exact: String(metric.labels[0]?.values ?? 0) },
+    queries: { exact: metric.used_by === null ? "" : String(metric.used_by.queries) },
   })));
   await compare("parts-table", report.parts.map((part) => ({ name: text(part.name), bytes: size(part.bytes) })));
   await compare("times-table", (report.series_times?.slots ?? []).map((slot) => ({

@@ -14,7 +14,7 @@ const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
 /// Scripts. Each may use those before it.
-const SCRIPTS: [&str; 17] = [
+const SCRIPTS: [&str; 18] = [
     include_str!("page/vendor/d3-hierarchy.min.js"),
     include_str!("page/element.js"),
     include_str!("page/text.js"),
@@ -22,6 +22,7 @@ const SCRIPTS: [&str; 17] = [
     include_str!("page/selection.js"),
     include_str!("page/table.js"),
     include_str!("page/overview.js"),
+    include_str!("page/usage.js"),
     include_str!("page/suggestions.js"),
     include_str!("page/layout.js"),
     include_str!("page/treemap.js"),

@@ -57,6 +57,7 @@
         id: "remains", title: "Series without it", numeric: true, value: (row) => row.remains,
         cell: (row) => remains(row, total),
       },
+      page.queriesColumn,
       { id: "values", title: "Distinct values", numeric: true, value: (row) => row.values },
       page.sizeColumn("value_bytes", "Bytes of values", (row) => row.value_bytes),
       { id: "series", title: "Series with it", numeric: true, value: (row) => row.series },

@@ -47,6 +47,7 @@
       { id: "metric", title: "Metric", wide: true, value: (row) => row.metric, cell: nameCell },
       { id: "series", title: "Series", numeric: true, value: (row) => row.series },
       page.shareColumn("Share", (row) => row.series, total),
+      page.queriesColumn,
       { id: "type", title: "Type", value: (row) => row.type, cell: (row) => optional(row.type) },
       { id: "unit", title: "Unit", value: (row) => row.unit, cell: (row) => optional(row.unit) },
       page.sizeColumn("text_bytes", "Bytes of text", (row) => row.text_bytes),

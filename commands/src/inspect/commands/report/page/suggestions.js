@@ -70,6 +70,7 @@
         " series ", element("strong", { class: "saving" }, `(${page.minus(share)})`)),
       page.bar(1 - share, "remaining"),
       element("p", { class: "reason" }, page.long(suggestion.reason)),
+      page.breaks(suggestion.used_by),
       command(suggestion.command));
   }
 
@@ -85,9 +86,11 @@
     }
     return page.section("drop", "What to drop",
       element("p", { class: "lead" },
+        report.usage === null ? "" : "Suggestions that break no query come first. ",
         "Labels whose values look generated come first, then the largest effect. Each suggestion stands alone: the "
           + "numbers do not add up. ",
-        "The bar is the part of the series that remains. Check that no alert or dashboard uses what you drop."),
+        "The bar is the part of the series that remains. ",
+        report.usage === null ? "Check that no alert or dashboard uses what you drop." : ""),
       element("ul", { class: "cards" }, list.map(card)));
   }
 
