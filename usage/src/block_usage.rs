@@ -71,7 +71,7 @@ impl BlockUsage {
             .collect::<Result<Vec<_>, _>>()?;
         let mut usage = Self::default();
         for ((selector, selected), found) in selected.into_iter().zip(found) {
-            usage.add(selector, &selected, &found);
+            usage.add(selector, &selected, &found, queries);
         }
         for (number, query) in queries.queries.iter().enumerate() {
             for name in &query.labels {
@@ -85,10 +85,15 @@ impl BlockUsage {
         Ok(usage)
     }
 
-    fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found) {
+    fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found, all: &Queries) {
         let queries = selected.needs.iter().map(|&(query, _)| query);
         if found.metrics.is_empty() {
-            self.without_series.entry(selector).or_default().extend(queries);
+            // Most words of a query that is not PromQL are not metrics.
+            let parsed = queries.filter(|&query| all.queries.get(query).is_some_and(|query| query.is_parsed));
+            let parsed: BTreeSet<usize> = parsed.collect();
+            if !parsed.is_empty() {
+                self.without_series.insert(selector, parsed);
+            }
             return;
         }
         let mut used: BTreeMap<u32, Uses> = BTreeMap::new();
@@ -130,7 +135,8 @@ impl BlockUsage {
         of_metric || self.of_all.contains_key(&key.0)
     }
 
-    /// Returns the selectors that select no series of the block, with their queries.
+    /// Returns the selectors that select no series of the block, with their queries. Those of words in text that is not
+    /// PromQL are left out.
     #[must_use]
     pub fn without_series(&self) -> &BTreeMap<String, BTreeSet<usize>> {
         &self.without_series

@@ -21,6 +21,8 @@ pub struct Query {
     pub needs: Vec<Need>,
     /// Labels that it needs of any series.
     pub labels: BTreeSet<String>,
+    /// False if it is not PromQL, so that its words stand for names.
+    pub is_parsed: bool,
 }
 
 /// Kind of the place of a query.

@@ -30,6 +30,12 @@ impl Parts {
         text
     }
 
+    /// Returns true if the text so far may end with a selector.
+    fn ends_with_selector(&self) -> bool {
+        let last = self.0.last().and_then(|last| last.trim_end().chars().next_back());
+        last.is_some_and(|char| is_word(char) || char == ']' || char == '}')
+    }
+
     fn push(&mut self, text: &str) {
         if self.0.is_empty() {
             self.0.push(String::new());
@@ -82,7 +88,9 @@ pub(crate) fn prepare(text: &str) -> Parts {
             _ if is_word(char) && !is_word(before) => {
                 let word = rest.find(|char| !is_word(char)).unwrap_or(rest.len());
                 let offset = if rest[..word].eq_ignore_ascii_case("offset") { offset_len(&rest[word..]) } else { 0 };
-                if offset == 0 {
+                // Modifiers of ranges that the grammar does not have yet.
+                let is_modifier = ["anchored", "smoothed"].contains(&&rest[..word]) && parts.ends_with_selector();
+                if offset == 0 && !is_modifier {
                     parts.push(&rest[..word]);
                 }
                 word + offset
@@ -170,9 +178,28 @@ fn offset_len(text: &str) -> usize {
             start + word_len(duration)
         }
         Some('$' | '[') => variable_len(duration).map_or(0, |len| start + len),
-        Some('(') => duration.find(')').map_or(0, |len| start + len + 1),
+        Some('(') => start + call_len(duration),
+        // `step()`, `min_of(step(), 1s)`
+        _ if duration[word_len(duration)..].starts_with('(') => {
+            let word = word_len(duration);
+            start + word + call_len(&duration[word..])
+        }
         _ => 0,
     }
+}
+
+/// Returns the length of parentheses with their content, or of the rest if they do not end.
+fn call_len(text: &str) -> usize {
+    let mut depth = 0usize;
+    for (at, char) in text.char_indices() {
+        match char {
+            '(' => depth += 1,
+            ')' if depth == 1 => return at + 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Returns the length of what follows `@` up to the end of a time: `1609746000`, `end()`, `$__to`.
@@ -213,6 +240,9 @@ mod tests {
             ("x offset $back + y @ 1609746000.5 - z @ end()", "x  + y  - z "),
             ("x offset (5m + 1m) @ $__to", "x  "),
             ("sum by (offset) (x{offset=\"[5m]\"})", "sum by (offset) (x{offset=\"[5m]\"})"),
+            ("x offset -(min_of(step(), 2s)-5)+y offset step()", "x +y "),
+            ("rate(x[5m] anchored) + y smoothed", "rate(x[1m] ) + y "),
+            ("sum by (smoothed, anchored) (smoothed)", "sum by (smoothed, anchored) (smoothed)"),
             ("x # [comment\n+ y", "x  \n+ y"),
         ] {
             assert_eq!(with(text, "?"), expected, "{text}");

@@ -108,7 +108,7 @@ fn usage_is_that_of_a_plain_filter() {
             }
         }
         let idle: BTreeSet<&String> = usage.without_series().keys().collect();
-        for need in queries.queries.iter().flat_map(|query| &query.needs) {
+        for need in queries.queries.iter().filter(|query| query.is_parsed).flat_map(|query| &query.needs) {
             let is_matched = all.iter().any(|labels| {
                 need.selector.matches_labels(labels.iter().map(|(name, value)| (name.as_str(), value.as_str())))
             });

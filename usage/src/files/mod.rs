@@ -141,30 +141,42 @@ impl Queries {
     /// Adds a query with its needs. If it could not be parsed, it is listed, and each of its words may be the name of a
     /// metric or of a label.
     fn add_parsed(&mut self, kind: Kind, place: String, text: &str, needs: Result<Vec<Need>, String>) {
-        let (needs, labels) = match needs {
-            Ok(needs) => (needs, BTreeSet::new()),
-            Err(error) => {
-                self.add_unread(place.clone(), Some(text.to_owned()), error);
-                (promql::needs_of_words(text), promql::words(text).map(str::to_owned).collect())
+        let error = match needs {
+            Ok(needs) => {
+                let (text, labels) = (text.to_owned(), BTreeSet::new());
+                return self.push(Query { text, kind, place, count: 1, needs, labels, is_parsed: true });
             }
+            Err(error) => error,
         };
-        self.push(kind, place, text, needs, labels);
+        let before = self.queries.len();
+        self.push(Query {
+            text: text.to_owned(),
+            kind,
+            place: place.clone(),
+            count: 1,
+            needs: promql::needs_of_words(text),
+            labels: promql::words(text).map(str::to_owned).collect(),
+            is_parsed: false,
+        });
+        if self.queries.len() > before {
+            self.add_unread(place, Some(text.to_owned()), error);
+        }
     }
 
     /// Adds names of labels that are needed of any series.
     fn add_labels(&mut self, kind: Kind, place: String, text: &str, labels: impl IntoIterator<Item = String>) {
         let labels: BTreeSet<String> = labels.into_iter().collect();
         if !labels.is_empty() {
-            self.push(kind, place, text, Vec::new(), labels);
+            let (text, needs) = (text.to_owned(), Vec::new());
+            self.push(Query { text, kind, place, count: 1, needs, labels, is_parsed: true });
         }
     }
 
-    fn push(&mut self, kind: Kind, place: String, text: &str, needs: Vec<Need>, labels: BTreeSet<String>) {
-        // Dashboards repeat the query of a variable in several fields.
-        let is_known =
-            self.queries.iter().rev().take_while(|query| query.place == place).any(|query| query.text == text);
-        if !is_known {
-            self.queries.push(Query { text: text.to_owned(), kind, place, count: 1, needs, labels });
+    /// Adds a query, unless its place has it already: dashboards repeat the query of a variable in several fields.
+    fn push(&mut self, query: Query) {
+        let mut of_place = self.queries.iter().rev().take_while(|known| known.place == query.place);
+        if !of_place.any(|known| known.text == query.text) {
+            self.queries.push(query);
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use chronoxide_dump::name::Name;
 use chronoxide_inspect::report::{LabelUse, MetricSums, MetricUse, SelectorUse, UnusedMetric, Usage, UsedBy};
-use chronoxide_text::escape::Escaped;
+use chronoxide_text::escape::TerminalSafe;
 use chronoxide_text::human;
 
 use crate::style::Style;
@@ -34,7 +34,7 @@ pub(crate) fn write(usage: &Usage, first: usize, style: Style, out: &mut dyn Wri
     let mut lists = Lists { first, style, out };
     lists.write("unused metrics, by series", &usage.unused_metrics, usage.unused.metrics, |metric| {
         let UnusedMetric { metric, series, recorded_by, .. } = metric;
-        let rule = recorded_by.as_ref().map(|place| format!("  (made by {})", Escaped(place))).unwrap_or_default();
+        let rule = recorded_by.as_ref().map(|place| format!("  (made by {})", TerminalSafe(place))).unwrap_or_default();
         (*series, format!("{}{rule}", metric_name(metric.as_deref())))
     })?;
     let unused: Vec<&LabelUse> = usage.labels.iter().filter(|label| label.used_by.queries == 0).collect();
@@ -60,7 +60,7 @@ pub(crate) fn write(usage: &Usage, first: usize, style: Style, out: &mut dyn Wri
     let without = &usage.without_series;
     lists.write("selectors of queries without any series, by queries", without, without.len() as u64, |selector| {
         let SelectorUse { selector, used_by } = selector;
-        (used_by.queries, format!("{}  {}", Escaped(selector), used_by_first(used_by)))
+        (used_by.queries, format!("{}  {}", TerminalSafe(selector), used_by_first(used_by)))
     })
 }
 
@@ -75,7 +75,7 @@ fn used_by(used: &UsedBy) -> String {
 
 fn used_by_first(used: &UsedBy) -> String {
     let more = if used.queries > 1 { ", ..." } else { "" };
-    used.places.first().map(|place| format!("{}{more}", Escaped(place))).unwrap_or_default()
+    used.places.first().map(|place| format!("{}{more}", TerminalSafe(place))).unwrap_or_default()
 }
 
 /// Lists of counts with headings.
