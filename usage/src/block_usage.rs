@@ -15,9 +15,11 @@ use crate::query::Queries;
 pub struct BlockUsage {
     /// By the code of the metric's name; `None` stands for series without a name.
     metrics: BTreeMap<Option<u32>, MetricUsage>,
+    /// Labels that queries need of a metric, or of others that they select together with it.
+    needed: BTreeMap<Option<u32>, BTreeSet<u32>>,
     labels: BTreeMap<u32, LabelUsage>,
     /// Labels that are needed of any series.
-    of_all: BTreeMap<u32, Uses>,
+    of_all: BTreeSet<u32>,
     without_series: BTreeMap<String, BTreeSet<usize>>,
 }
 
@@ -26,8 +28,6 @@ pub struct BlockUsage {
 pub struct MetricUsage {
     /// Queries that select some of its series.
     pub queries: BTreeSet<usize>,
-    /// Labels that these queries need, of this metric or of others that they select together with it.
-    labels: BTreeMap<u32, Uses>,
 }
 
 /// Use of a label.
@@ -47,6 +47,14 @@ struct Selected<'q> {
 
 /// Part of a block that a selector selects.
 struct Found {
+    series: Series,
+    /// Series that it would select if they lacked a label: `{job=""}` selects series with a job once that is dropped. So
+    /// these series need their job, too. None if an absent label is never enough.
+    candidates: Option<Series>,
+}
+
+/// Metrics and labels of some series.
+struct Series {
     metrics: Vec<Option<u32>>,
     /// Name and number of each label.
     keys: Vec<(String, u32)>,
@@ -77,7 +85,7 @@ impl BlockUsage {
             for name in &query.labels {
                 if let Some(key) = searcher.view().key(name)? {
                     let uses = Uses::from([Use::Returned]);
-                    usage.of_all.entry(key.0).or_default().extend(&uses);
+                    usage.of_all.insert(key.0);
                     usage.labels.entry(key.0).or_default().add(number, &uses);
                 }
             }
@@ -87,31 +95,40 @@ impl BlockUsage {
 
     fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found, all: &Queries) {
         let queries = selected.needs.iter().map(|&(query, _)| query);
-        if found.metrics.is_empty() {
+        for metric in &found.series.metrics {
+            self.metrics.entry(*metric).or_default().queries.extend(queries.clone());
+        }
+        if found.series.metrics.is_empty() {
             // Most words of a query that is not PromQL are not metrics.
-            let parsed = queries.filter(|&query| all.queries.get(query).is_some_and(|query| query.is_parsed));
-            let parsed: BTreeSet<usize> = parsed.collect();
+            let is_parsed = |query: &usize| all.queries.get(*query).is_some_and(|query| query.is_parsed);
+            let parsed: BTreeSet<usize> = queries.filter(is_parsed).collect();
             if !parsed.is_empty() {
                 self.without_series.insert(selector, parsed);
             }
-            return;
         }
+        self.add_labels(&selected.needs, &found.series, |uses| uses);
+        if let Some(candidates) = &found.candidates {
+            self.add_labels(&selected.needs, candidates, |uses| {
+                uses.intersection(&Uses::from([Use::Selected])).copied().collect()
+            });
+        }
+    }
+
+    /// Adds the uses of the labels of series that count.
+    fn add_labels(&mut self, needs: &[(usize, &LabelNeeds)], series: &Series, counted: impl Fn(Uses) -> Uses) {
         let mut used: BTreeMap<u32, Uses> = BTreeMap::new();
-        for (name, key) in found.keys.iter().filter(|(name, _)| name != METRIC) {
-            for (query, needs) in &selected.needs {
-                let uses = needs.uses(name);
+        for (name, key) in series.keys.iter().filter(|(name, _)| name != METRIC) {
+            for (query, needs) in needs {
+                let uses = counted(needs.uses(name));
                 if !uses.is_empty() {
                     used.entry(*key).or_default().extend(&uses);
                     self.labels.entry(*key).or_default().add(*query, &uses);
                 }
             }
         }
-        for metric in &found.metrics {
-            let metric = self.metrics.entry(*metric).or_default();
-            metric.queries.extend(queries.clone());
-            for (key, uses) in &used {
-                metric.labels.entry(*key).or_default().extend(uses);
-            }
+        for metric in &series.metrics {
+            let needed = self.needed.entry(*metric).or_default();
+            used.keys().for_each(|key| _ = needed.insert(*key));
         }
     }
 
@@ -131,8 +148,7 @@ impl BlockUsage {
     /// Returns true if a query needs a label of a metric.
     #[must_use]
     pub fn is_needed(&self, metric: Option<u32>, key: KeyId) -> bool {
-        let of_metric = self.metrics.get(&metric).is_some_and(|metric| metric.labels.contains_key(&key.0));
-        of_metric || self.of_all.contains_key(&key.0)
+        self.needed.get(&metric).is_some_and(|needed| needed.contains(&key.0)) || self.of_all.contains(&key.0)
     }
 
     /// Returns the selectors that select no series of the block, with their queries. Those of words in text that is not
@@ -165,6 +181,15 @@ impl LabelUsage {
 }
 
 fn find(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyId>) -> Result<Found, SelectError> {
+    let narrow: Vec<Matcher> = matchers.iter().filter(|matcher| !matcher.matches("")).cloned().collect();
+    let has_candidates = narrow.len() < matchers.len();
+    Ok(Found {
+        series: series(searcher, matchers, metric)?,
+        candidates: has_candidates.then(|| series(searcher, &narrow, metric)).transpose()?,
+    })
+}
+
+fn series(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyId>) -> Result<Series, SelectError> {
     let tally = searcher.tally(matchers)?;
     let mut metrics: Vec<Option<u32>> = Vec::new();
     let mut named = 0;
@@ -181,5 +206,5 @@ fn find(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyId>
     for key in tally.keys() {
         keys.push((String::from_utf8_lossy(searcher.view().key_name(key)?).into_owned(), key.0));
     }
-    Ok(Found { metrics, keys })
+    Ok(Series { metrics, keys })
 }

@@ -8,11 +8,13 @@ use chronoxide_reader::{Block, Checks};
 use chronoxide_select::{IndexedBlock, Limits};
 use chronoxide_testkit::plan::{Plan, build};
 use chronoxide_testkit::random::Random;
-use chronoxide_usage::{BlockUsage, Queries};
+use chronoxide_usage::{BlockUsage, Queries, Use};
 
 type Labels = BTreeMap<String, String>;
 
-const QUERIES: [&str; 14] = [
+const QUERIES: [&str; 16] = [
+    "sum(m3{d=\"\",b=~\"1|\"})",
+    "m4{a!=\"1\",c=\"7\"}",
     "sum by (a) (m1)",
     "m2{a=\"1\"}",
     "sum without (b) (m3{c!=\"\"})",
@@ -70,6 +72,19 @@ fn usage_is_that_of_a_plain_filter() {
                         need.selector.matches_labels(labels.iter().map(|(name, value)| (name.as_str(), value.as_str())))
                     })
                     .collect();
+                // Series that lack a label are selected by a matcher that accepts the empty value, so that others need it.
+                let candidates = all.iter().filter(|labels| {
+                    let narrow = need.selector.matchers().iter().filter(|matcher| !matcher.matches(""));
+                    narrow.clone().all(|matcher| matcher.matches(&value(labels, matcher.name())))
+                });
+                let candidates: Vec<&Labels> = candidates.collect();
+                for name in ["a", "b", "c", "d", "le"] {
+                    let has_label = candidates.iter().any(|labels| labels.contains_key(name));
+                    if has_label && need.labels.uses(name).contains(&Use::Selected) {
+                        labels.entry(name.to_owned()).or_default().insert(number);
+                        needed.extend(candidates.iter().map(|other| (value(other, "__name__"), name.to_owned())));
+                    }
+                }
                 for series in &matched {
                     metrics.entry(value(series, "__name__")).or_default().insert(number);
                     for (name, _) in
