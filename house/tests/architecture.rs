@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "chronoxide-text",
     "chronoxide-memory",
     "chronoxide-format",
@@ -20,6 +20,7 @@ const ORDER: [&str; 28] = [
     "chronoxide-reader",
     DUMP,
     "chronoxide-select",
+    "chronoxide-usage",
     "chronoxide-locations",
     "chronoxide-arrow",
     "chronoxide-compactor",

@@ -13,7 +13,7 @@ use crate::query::Queries;
 /// Metrics and labels of a block that queries use. Queries are numbers of [`Queries::queries`].
 #[derive(Clone, Debug, Default)]
 pub struct BlockUsage {
-    /// By the code of the metric's name; `None` stands for series without a name.
+    /// Use of metrics, by the code of the name; `None` stands for series without a name.
     metrics: BTreeMap<Option<u32>, MetricUsage>,
     /// Labels that queries need of a metric, or of others that they select together with it.
     needed: BTreeMap<Option<u32>, BTreeSet<u32>>,
@@ -48,8 +48,8 @@ struct Selected<'q> {
 /// Part of a block that a selector selects.
 struct Found {
     series: Series,
-    /// Series that it would select if they lacked a label: `{job=""}` selects series with a job once that is dropped. So
-    /// these series need their job, too. None if an absent label is never enough.
+    /// Series that it would select if they lacked a label: `{job=""}` selects series with a job once that is dropped.
+    /// So these series need their job, too. None if an absent label is never enough.
     candidates: Option<Series>,
 }
 

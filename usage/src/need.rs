@@ -15,7 +15,7 @@ pub enum Use {
     Grouped,
     /// An operator or a function joins series by it.
     Joined,
-    /// It is a label of the result.
+    /// The result has the label.
     Returned,
 }
 

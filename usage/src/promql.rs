@@ -102,7 +102,8 @@ fn parsed_needs(text: &str, needed: &LabelNeeds) -> Result<Vec<Need>, String> {
     }
 }
 
-/// Returns needs for a text that is not PromQL: each word may be the name of a metric, and all of its labels are needed.
+/// Returns needs for a text that is not PromQL: each word may be the name of a metric, and all of its labels are
+/// needed.
 pub(crate) fn needs_of_words(text: &str) -> Vec<Need> {
     let words: BTreeSet<&str> = words(text).collect();
     let metric = |word| Matcher::new(METRIC, Operator::Equal, word).ok();

@@ -1,9 +1,9 @@
 //! Text of a query, made ready for the grammar: variables of dashboards are replaced, and ranges, offsets and times are
 //! made plain, because they do not change which series a query needs.
 //!
-//! A variable in a string, or beside a letter of a name, becomes [`VARIABLE`], which the parser turns into `.*`. One that
-//! stands alone can be a number (`topk($n, up)`), a name (`rate($metric[5m])`) or an operator (`$f(up)`): the text has a
-//! hole there, and the parser tries each.
+//! A variable in a string, or beside a letter of a name, becomes [`VARIABLE`], which the parser turns into `.*`. One
+//! that stands alone can be a number (`topk($n, up)`), a name (`rate($metric[5m])`) or an operator (`$f(up)`): the text
+//! has a hole there, and the parser tries each.
 
 /// Stands for the unknown text of a variable. Letters only: it may be in a name, a string, or a regular expression.
 pub(crate) const VARIABLE: &str = "ChronoxideVariable";

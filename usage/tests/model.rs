@@ -72,7 +72,8 @@ fn usage_is_that_of_a_plain_filter() {
                         need.selector.matches_labels(labels.iter().map(|(name, value)| (name.as_str(), value.as_str())))
                     })
                     .collect();
-                // Series that lack a label are selected by a matcher that accepts the empty value, so that others need it.
+                // Series that lack a label are selected by a matcher that accepts the empty value, so that others need
+                // it.
                 let candidates = all.iter().filter(|labels| {
                     let narrow = need.selector.matchers().iter().filter(|matcher| !matcher.matches(""));
                     narrow.clone().all(|matcher| matcher.matches(&value(labels, matcher.name())))

@@ -109,8 +109,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SELECTOR", value_parser = crate::selectors::narrow, help_heading = "Rewriting")]
     pub(crate) drop: Vec<Selector>,
 
-    /// Drop metrics that no query of these files selects, see `chronoxide-inspect usage`: rules, dashboards, query logs,
-    /// or one query per line, or folders of them. With --dry-run, print what would be dropped
+    /// Drop metrics that no query of these files selects, see `chronoxide-inspect usage`: rules, dashboards, query
+    /// logs, or one query per line, or folders of them. With --dry-run, print what would be dropped
     #[arg(long, value_name = "FILE|FOLDER", num_args = 1.., help_heading = "Rewriting")]
     pub(crate) keep_used: Vec<PathBuf>,
 

@@ -24,9 +24,9 @@ use crate::{Exit, Failure, Quiet, mistyped_subcommand};
 /// Without a subcommand, prints the summary. A remap, which `chronoxide-compact --remaps` writes, maps the series of a
 /// block to those of the outputs. `summary`, `dump` and `verify` take a block or a remap, `follow` takes a remap (with
 /// `--remaps` also a block or its id), and all others take a block. `series`, `labels`, `values`, `cardinality`, `top`,
-/// `report`, `usage`, `diff` and `verify` also take several blocks, folders, and locations such as s3://bucket/prefix/: these
-/// stand for their live blocks, for `verify` for all their blocks. `summary` takes one folder or location. A block may
-/// be a URL that ends in .cx (s3, gs, az, file).
+/// `report`, `usage`, `diff` and `verify` also take several blocks, folders, and locations such as s3://bucket/prefix/:
+/// these stand for their live blocks, for `verify` for all their blocks. `summary` takes one folder or location. A
+/// block may be a URL that ends in .cx (s3, gs, az, file).
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {

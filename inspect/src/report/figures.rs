@@ -79,8 +79,10 @@ pub struct Usage {
     pub unused_metrics: Vec<UnusedMetric>,
     /// Labels except the metric's name: unused ones first, then those with the most values.
     pub labels: Vec<LabelUse>,
-    /// Labels that no query needs, and without all of which no two series are equal.
+    /// Labels that no query needs, and that can all be dropped after the unused metrics: no two series become equal.
     pub droppable_labels: Vec<String>,
+    /// Other labels that no query needs, of series that are left then: without one of them, some series are equal.
+    pub distinguishing_labels: Vec<String>,
     /// Selectors of queries that select no series.
     pub without_series: Vec<SelectorUse>,
 }

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use chronoxide_format::KeyId;
-use chronoxide_select::Labels as Kept;
+use chronoxide_select::{Labels as Kept, Selection};
 use chronoxide_usage::{BlockUsage, Queries, Unused};
 use rayon::prelude::*;
 
 use super::figures::{LabelUse, MetricSums, MetricUse, SelectorUse, UnusedMetric, Usage, UsedBy};
-use super::labels::{counts, remaining};
+use super::labels::counts;
 use super::metrics::{MetricCount, count, matchers};
 use super::subject::{METRIC, Subject};
 use super::suggestions::KEPT;
@@ -113,7 +113,12 @@ impl<'q> Used<'q> {
             if self.usage.metric(code).is_some() { used.push((metric, code)) } else { unused.push(metric) }
         }
         let labels = self.label_uses(subject)?;
-        let droppable = droppable(subject, &labels)?;
+        let sums_of_unused = sums(&unused);
+        let unused: Vec<UnusedMetric> = unused.into_iter().map(|metric| self.unused_metric(metric)).collect();
+        let staying = unused.iter().filter(|metric| metric.reason_to_stay().is_some());
+        let staying = staying.map(|metric| metric.metric.as_deref());
+        let staying = staying.chain(used.iter().map(|(metric, _)| metric.metric.as_deref()));
+        let UnusedLabels { droppable, distinguishing } = UnusedLabels::new(subject, &labels, staying)?;
         let without_series = (self.usage.without_series().iter())
             .map(|(selector, queries)| SelectorUse { selector: selector.clone(), used_by: self.by(Some(queries)) })
             .collect();
@@ -126,13 +131,14 @@ impl<'q> Used<'q> {
             ignored: self.queries.ignored.clone(),
             other_lines: self.queries.other_lines,
             used: sums(used.iter().map(|(metric, _)| metric)),
-            unused: sums(&unused),
+            unused: sums_of_unused,
             metrics: (used.par_iter().take(first))
                 .map(|(metric, code)| self.describe(subject, metric, *code))
                 .collect::<Result<_, _>>()?,
-            unused_metrics: unused.into_iter().take(first).map(|metric| self.unused_metric(metric)).collect(),
+            unused_metrics: unused.into_iter().take(first).collect(),
             labels,
             droppable_labels: droppable,
+            distinguishing_labels: distinguishing,
             without_series,
         })
     }
@@ -190,25 +196,56 @@ impl<'q> Used<'q> {
     }
 }
 
-/// Returns unused labels without which all series differ still.
-fn droppable(subject: &Subject<'_>, labels: &[LabelUse]) -> Result<Vec<String>, ReportError> {
-    let unused: Vec<&str> = (labels.iter().filter(|label| label.used_by.queries == 0))
-        .map(|label| label.name.as_str())
-        .filter(|name| !KEPT.contains(name))
-        .collect();
-    let differ = |names: &[&str]| Ok::<_, ReportError>(remaining(subject, names)? == subject.series_count());
-    if differ(&unused)? {
-        return Ok(sorted(&unused));
-    }
-    // Labels can follow from each other: then each of them may go, but not all. Those with the most values come first.
-    let mut chosen = Vec::new();
-    for &name in unused.iter().take(MAX_TRIED) {
-        chosen.push(name);
-        if !differ(&chosen)? {
-            chosen.pop();
+/// Unused labels of series that stay when unused metrics are dropped.
+#[derive(Default)]
+struct UnusedLabels {
+    /// Labels that can all be dropped: the series still differ.
+    droppable: Vec<String>,
+    /// Other labels: without one of them, some series are equal.
+    distinguishing: Vec<String>,
+}
+
+impl UnusedLabels {
+    fn new<'l>(
+        subject: &Subject<'_>,
+        labels: &'l [LabelUse],
+        staying: impl Iterator<Item = Option<&'l str>>,
+    ) -> Result<Self, ReportError> {
+        let searcher = subject.searcher()?;
+        let mut series = Selection::default();
+        let mut keys = BTreeSet::new();
+        for metric in staying {
+            let matchers = matchers(metric);
+            series = series.union(&searcher.select(&matchers)?);
+            keys.extend(searcher.tally(&matchers)?.keys().map(|key| key.0));
         }
+        let mut unused = Vec::new();
+        for label in labels.iter().filter(|label| label.used_by.queries == 0) {
+            let is_there = subject.view().key(&label.name)?.is_some_and(|key| keys.contains(&key.0));
+            if is_there && !KEPT.contains(&label.name.as_str()) {
+                unused.push(label.name.as_str());
+            }
+        }
+        let differ = |names: &[&str]| {
+            let groups = searcher.group(&series, Kept::Without(names))?.count();
+            Ok::<_, ReportError>(groups as u64 == u64::from(series.count()))
+        };
+        // Labels can follow from each other: then each of them may go, but not all. Those with the most values come
+        // first.
+        let mut chosen = Vec::new();
+        if differ(&unused)? {
+            chosen.clone_from(&unused);
+        } else {
+            for &name in unused.iter().take(MAX_TRIED) {
+                chosen.push(name);
+                if !differ(&chosen)? {
+                    chosen.pop();
+                }
+            }
+        }
+        let distinguishing: Vec<&str> = unused.into_iter().filter(|name| !chosen.contains(name)).collect();
+        Ok(Self { droppable: sorted(&chosen), distinguishing: sorted(&distinguishing) })
     }
-    Ok(sorted(&chosen))
 }
 
 fn sorted(names: &[&str]) -> Vec<String> {
@@ -223,32 +260,35 @@ fn sums<'m>(metrics: impl IntoIterator<Item = &'m MetricCount>) -> MetricSums {
     })
 }
 
+impl UnusedMetric {
+    /// Returns why relabelling cannot drop the metric; none if it can.
+    fn reason_to_stay(&self) -> Option<String> {
+        match (&self.metric, &self.recorded_by) {
+            (None, _) => Some("it has no name".to_owned()),
+            (_, Some(place)) => Some(format!("remove its rule instead: {place}")),
+            (Some(name), _) if MADE.contains(&name.as_str()) => {
+                Some("made by the server, after relabelling".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Usage {
     /// Returns what may go at the source. `self` must list all metrics.
     #[must_use]
     pub fn unused(&self) -> Unused {
         let mut unused = Unused { labels: self.droppable_labels.clone(), ..Unused::default() };
-        for UnusedMetric { metric, recorded_by, .. } in &self.unused_metrics {
-            let Some(name) = metric else { continue };
-            match recorded_by {
-                Some(place) => unused.kept.push((name.clone(), format!("remove its rule instead: {place}"))),
-                None if MADE.contains(&name.as_str()) => {
-                    unused.kept.push((name.clone(), "made by the server, after relabelling".to_owned()));
-                }
-                None => unused.metrics.push(name.clone()),
+        for metric in &self.unused_metrics {
+            let name = metric.metric.clone().unwrap_or_default();
+            match metric.reason_to_stay() {
+                Some(reason) => unused.kept.push((name, reason)),
+                None => unused.metrics.push(name),
             }
         }
         unused.metrics.sort_unstable();
-        for label in self.labels.iter().filter(|label| label.used_by.queries == 0) {
-            let reason = if KEPT.contains(&label.name.as_str()) {
-                "part of what a series measures"
-            } else if self.droppable_labels.contains(&label.name) {
-                continue;
-            } else {
-                "series differ only in it: aggregate them instead"
-            };
-            unused.kept.push((label.name.clone(), reason.to_owned()));
-        }
+        let reason = "series differ only in it: aggregate them instead";
+        unused.kept.extend(self.distinguishing_labels.iter().map(|label| (label.clone(), reason.to_owned())));
         unused
     }
 }

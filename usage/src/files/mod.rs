@@ -29,8 +29,8 @@ const EXTENSIONS: [&str; 12] =
     ["json", "jsonl", "ndjson", "log", "yaml", "yml", "rules", "tmpl", "tpl", "gotmpl", "promql", "txt"];
 
 impl Queries {
-    /// Reads files, and the files of folders and their subfolders. A file may have rules or dashboards (YAML or JSON), a
-    /// query log, templates of Alertmanager, or one query per line. `-` is standard input.
+    /// Reads files, and the files of folders and their subfolders. A file may have rules or dashboards (YAML or JSON),
+    /// a query log, templates of Alertmanager, or one query per line. `-` is standard input.
     ///
     /// Text that is not understood is listed in [`Queries::unread`].
     ///

@@ -1,8 +1,8 @@
 //! Rules and dashboards: each expression in a tree of YAML or JSON.
 //!
-//! Rule files of Prometheus, Mimir and Kubernetes, dashboards of all versions of Grafana, its alerting rules and library
-//! panels have their expressions in fields named `expr`, at different places. So the whole tree is searched, and names
-//! and titles on the way say where an expression stands.
+//! Rule files of Prometheus, Mimir and Kubernetes, dashboards of all versions of Grafana, its alerting rules and
+//! library panels have their expressions in fields named `expr`, at different places. So the whole tree is searched,
+//! and names and titles on the way say where an expression stands.
 
 use serde_json::{Map, Value};
 

@@ -39,7 +39,7 @@ pub(crate) fn write(usage: &Usage, first: usize, style: Style, out: &mut dyn Wri
     })?;
     let unused: Vec<&LabelUse> = usage.labels.iter().filter(|label| label.used_by.queries == 0).collect();
     lists.write("unused labels, by values", &unused, unused.len() as u64, |label| {
-        let note = if usage.droppable_labels.contains(&label.name) { "" } else { "  (series differ in it)" };
+        let note = if usage.distinguishing_labels.contains(&label.name) { "  (series differ in it)" } else { "" };
         (label.values, format!("{} in {} series{note}", Name(&label.name), human::count(label.series)))
     })?;
     let reducible: Vec<&MetricUse> = usage.metrics.iter().filter(|metric| metric.remains < metric.series).collect();
