@@ -4,10 +4,12 @@ use std::cmp::Reverse;
 
 use chronoxide_select::Tally;
 
-use super::figures::ValueSeries;
+use super::churn::churn;
+use super::figures::{Churn, ValueSeries};
 use super::labels::{counts, remaining};
 use super::metrics::{MetricCount, count, matchers};
 use super::subject::Subject;
+use super::times::Times;
 use super::usage::Used;
 use super::{Input, Options, ReportError};
 
@@ -116,6 +118,16 @@ impl Explorer<'_> {
             values.sort_by(|a, b| (Reverse(a.series), &a.value).cmp(&(Reverse(b.series), &b.value)));
             Ok(values)
         })
+    }
+
+    /// Counts the series that came and went, by label pair and by label; at most `first` of each. `None` if the times of
+    /// series are unknown, or too short.
+    ///
+    /// # Errors
+    /// As [`Explorer::metrics`].
+    pub fn churn(&self, first: usize) -> Result<Option<Churn>, ReportError> {
+        let times = Times::read(self.subject.view())?;
+        Ok(times.map(|times| churn(&self.subject, &times, first)).transpose()?.flatten())
     }
 
     /// Counts the series that remain when a label is dropped. Costs some 20 ns per row and list of the block.

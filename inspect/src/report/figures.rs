@@ -42,6 +42,8 @@ pub struct Report {
     pub suggestions: Vec<Suggestion>,
     /// Series over time, if the blocks know the first and the last time of their series.
     pub series_times: Option<SeriesTimes>,
+    /// Label pairs and labels whose series come and go, if the blocks know the times of their series.
+    pub churn: Option<Churn>,
     /// Windows of a folder, in the order of time.
     pub windows: Vec<Window>,
     /// Metrics whose series grew from the first to the last window, the largest growth first.
@@ -197,6 +199,54 @@ pub struct Slot {
     pub new: u64,
     /// Series whose last time is in the slot before.
     pub gone: u64,
+}
+
+/// Label pairs and labels whose series come and go, by the first and last time of each series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Churn {
+    /// Time between the first and the last slot of time, in hours.
+    pub hours: f64,
+    /// Series whose data begins after the first slot.
+    pub new: u64,
+    /// Series whose data ends before the last slot.
+    pub gone: u64,
+    /// Pairs with the most such series, of those with more of them per series than all series have on average.
+    pub pairs: Vec<PairChurn>,
+    /// Labels with the most values that came or went, except the metric's name.
+    pub labels: Vec<LabelChurn>,
+}
+
+/// A label pair whose series come and go.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairChurn {
+    /// Name of the label.
+    pub name: String,
+    /// Value.
+    pub value: String,
+    /// Number of series.
+    pub series: u64,
+    /// Series that came.
+    pub new: u64,
+    /// Series that went.
+    pub gone: u64,
+    /// Sum of both per hour.
+    pub changes_per_hour: f64,
+}
+
+/// A label whose values come and go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LabelChurn {
+    /// Name.
+    pub name: String,
+    /// Number of distinct values.
+    pub values: u64,
+    /// Values that came: all of their series did.
+    pub new_values: u64,
+    /// Values that went.
+    pub gone_values: u64,
+    /// Series of the values that came: about one per value if the label has an id of a session, many if it has the name
+    /// of a pod.
+    pub series_of_new_values: u64,
 }
 
 /// Sums over all series. Series with equal labels count once, also if several blocks have them.

@@ -2,6 +2,7 @@
 
 use chronoxide_select::Selector;
 
+use super::churn::churn;
 use super::comparison::Compared;
 use super::figures::{Kind, Report, SCHEMA, Side, Totals};
 use super::input::Prepared;
@@ -9,11 +10,14 @@ use super::labels::Labels;
 use super::metrics::Metrics;
 use super::subject::Subject;
 use super::suggestions::{KEPT, Suggestions};
-use super::times::series_times;
+use super::times::Times;
 use super::union::Union;
 use super::usage::Used;
 use super::windows::Windows;
 use super::{Input, Options, ReportError, windows};
+
+/// Listed label pairs, and labels, whose series come and go.
+const MAX_CHURN: usize = 50;
 
 /// Makes a report on the series of an input.
 ///
@@ -111,6 +115,7 @@ fn count(
     let Prepared { blocks, parts, start, end, .. } = prepared;
     let (series, bytes) = (subject.series_count(), input.bytes());
     let is_whole = options.selectors.is_empty() && series > 0;
+    let times = Times::read(subject.view())?;
     Ok(Report {
         schema: SCHEMA,
         generator: concat!("chronoxide-inspect ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -140,7 +145,8 @@ fn count(
         other_metrics: metrics.others,
         labels: labels.listed,
         other_labels: labels.others,
-        series_times: series_times(subject.view())?,
+        series_times: times.as_ref().map(Times::series_times).transpose()?,
+        churn: times.as_ref().map(|times| churn(subject, times, MAX_CHURN)).transpose()?.flatten(),
         windows: Vec::new(),
         growth: Vec::new(),
         comparison: None,

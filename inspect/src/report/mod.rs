@@ -18,6 +18,7 @@
 //! | `looks` | how generated values look |
 //! | `suggestions` | what to drop |
 //! | `times` | series that have data in each hour, by their first and last times |
+//! | `churn` | label pairs and labels whose series come and go |
 //! | `windows` | series that come and go with time |
 //! | `comparison` | what changed between two inputs |
 //! | `usage` | metrics and labels that queries use |
@@ -36,6 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod churn;
 mod comparison;
 mod error;
 mod explorer;
@@ -57,9 +59,10 @@ mod windows;
 pub use error::ReportError;
 pub use explorer::{Explorer, LabelCount, Scope, explore};
 pub use figures::{
-    Action, BlockFigures, Comparison, Growth, Kind, Label, LabelChange, LabelUse, LabelValues, Looks, Metric,
-    MetricChange, MetricSums, MetricUse, OtherLabels, OtherMetrics, Part, Report, SCHEMA, SelectorUse, SeriesTimes,
-    Side, Slot, Suggestion, Totals, UnusedMetric, Usage, UsedBy, ValueSeries, Window, WithoutGenerated,
+    Action, BlockFigures, Churn, Comparison, Growth, Kind, Label, LabelChange, LabelChurn, LabelUse, LabelValues,
+    Looks, Metric, MetricChange, MetricSums, MetricUse, OtherLabels, OtherMetrics, PairChurn, Part, Report, SCHEMA,
+    SelectorUse, SeriesTimes, Side, Slot, Suggestion, Totals, UnusedMetric, Usage, UsedBy, ValueSeries, Window,
+    WithoutGenerated,
 };
 pub use input::Input;
 pub use make::{compare, report};

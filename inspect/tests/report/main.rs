@@ -10,7 +10,7 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, Temporality};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_inspect::report::{Input, Options, Report, compare, report};
+use chronoxide_inspect::report::{Churn, Input, Options, Report, compare, report};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::Selector;
 use chronoxide_testkit::columns::column;
@@ -182,7 +182,7 @@ fn series_over_time_are_those_of_their_times() {
         let meta = BlockMeta { columns: vec![first, last], ..BlockMeta::default() };
         let block = build(&with_all, &Plan::default(), RowForm::BitPacked, &meta).unwrap();
         let report = report(&input(&[block], false), &options(1)).unwrap();
-        let found = report.series_times.expect("the block knows times");
+        let found = report.series_times.clone().expect("the block knows times");
         let known: Vec<(i64, i64)> = times.iter().flatten().copied().collect();
         assert_eq!(found.unknown, (times.len() - known.len()) as u64);
         minutes += u64::from(slot == 1);
@@ -201,8 +201,109 @@ fn series_over_time_are_those_of_their_times() {
             let time = |minute: i64| jiff::Timestamp::from_second(minute * 60).unwrap().to_string();
             assert_eq!((&found.start, &found.end), (&time(number * slot), &time((number + 1) * slot)));
         }
+        check_churn(report.churn.as_ref(), &in_order(&with_all), times, slot, seed);
     }
     assert!(minutes > 5 && days > 5);
+}
+
+/// Returns series in the order of their refs in a block.
+fn in_order(series: &Series) -> Vec<Labelset> {
+    let block = build(series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+    let view = BlockView::open(&block).unwrap();
+    let text = view.text().unwrap();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
+}
+
+/// Checks the label pairs and labels whose series come after the first slot, and go before the last.
+fn check_churn(found: Option<&Churn>, series: &[Labelset], times: &[Option<(i64, i64)>], slot: i64, seed: u64) {
+    let known = || times.iter().flatten();
+    let start = known().map(|times| times.0.div_euclid(slot)).min().unwrap();
+    let end = known().map(|times| times.1.div_euclid(slot)).max().unwrap();
+    let Some(found) = found else { return assert_eq!(start, end, "seed {seed}") };
+    assert!(start < end, "seed {seed}");
+    assert!((found.hours - ((end - start) * slot) as f64 / 60.0).abs() < 1e-9, "seed {seed}: {}", found.hours);
+    let mut pairs: BTreeMap<(&str, &str), (u64, u64, u64)> = BTreeMap::new();
+    let (mut new, mut gone) = (0, 0);
+    for (labels, times) in series.iter().zip(times) {
+        let is_new = u64::from(times.is_some_and(|times| times.0.div_euclid(slot) > start));
+        let is_gone = u64::from(times.is_some_and(|times| times.1.div_euclid(slot) < end));
+        (new, gone) = (new + is_new, gone + is_gone);
+        for (name, value) in labels {
+            let pair = pairs.entry((name, value)).or_default();
+            *pair = (pair.0 + 1, pair.1 + is_new, pair.2 + is_gone);
+        }
+    }
+    assert_eq!((found.new, found.gone), (new, gone), "seed {seed}");
+    let is_often = |(series_of_pair, new_of_pair, gone_of_pair): (u64, u64, u64)| {
+        (new_of_pair + gone_of_pair) * series.len() as u64 > (new + gone) * series_of_pair
+    };
+    let expected: Vec<_> =
+        pairs.iter().filter(|(_, counts)| is_often(**counts)).map(|(pair, counts)| (*pair, *counts)).collect();
+    let mut listed: Vec<_> = (found.pairs.iter())
+        .map(|pair| ((pair.name.as_str(), pair.value.as_str()), (pair.series, pair.new, pair.gone)))
+        .collect();
+    assert!(listed.is_sorted_by_key(|(_, (_, new, gone))| std::cmp::Reverse(new + gone)), "seed {seed}");
+    assert_eq!(listed.len(), expected.len().min(50), "seed {seed}");
+    if listed.len() < 50 {
+        listed.sort();
+        assert_eq!(listed, expected, "seed {seed}");
+    }
+    for label in &found.labels {
+        let of_label = || pairs.iter().filter(|((name, _), _)| *name == label.name).map(|(_, counts)| *counts);
+        let came = || of_label().filter(|(series, new, _)| series == new);
+        let counts =
+            (of_label().count(), came().count(), of_label().filter(|(series, _, gone)| series == gone).count());
+        let found = (label.values, label.new_values, label.gone_values);
+        assert_eq!(found, (counts.0 as u64, counts.1 as u64, counts.2 as u64), "seed {seed}, {}", label.name);
+        assert_eq!(label.series_of_new_values, came().map(|(series, ..)| series).sum::<u64>(), "seed {seed}");
+    }
+}
+
+#[test]
+fn restarted_pods_and_ids_of_sessions_look_different() {
+    let mut all: Vec<(Labelset, (i64, i64))> = Vec::new();
+    let labelset = |labels: [(&str, String); 4]| labels.map(|(name, value)| (name.to_owned(), value)).into();
+    let minute = 60_000_000_000;
+    for pod in 0..6 {
+        for metric in 0..20 {
+            let name = ("__name__", format!("m{metric}"));
+            // Each pod of `web` lives for ten minutes; `db` stays.
+            let restarted =
+                [name.clone(), ("app", "web".to_owned()), ("pod", format!("web-{pod}")), ("zone", "a".to_owned())];
+            all.push((labelset(restarted), (pod * 10 * minute, (pod * 10 + 9) * minute)));
+            let stays = [name, ("app", "db".to_owned()), ("pod", format!("db-{pod}")), ("zone", "a".to_owned())];
+            all.push((labelset(stays), (0, 59 * minute)));
+        }
+    }
+    for session in 0..200 {
+        let name = ("__name__", "logins".to_owned());
+        let labels = [name, ("app", "auth".to_owned()), ("session", format!("s{session}")), ("zone", "a".to_owned())];
+        let start = session % 59 * minute;
+        all.push((labelset(labels), (start, start)));
+    }
+    let all: BTreeMap<Labelset, (i64, i64)> = all.into_iter().collect();
+    let series: Series = all.keys().cloned().collect();
+    let ordered = in_order(&series);
+    let values = |of: fn(&(i64, i64)) -> i64| {
+        ordered.iter().map(|labels| Some(ColumnValue::I64(of(&all[labels])))).collect::<Vec<_>>()
+    };
+    let first = column("chronoxide.first_time", (ValueType::I64, ColumnMerge::Min, 1), &values(|times| times.0));
+    let last = column("chronoxide.last_time", (ValueType::I64, ColumnMerge::Max, 1), &values(|times| times.1));
+    let meta = BlockMeta { columns: vec![first, last], ..BlockMeta::default() };
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap();
+    let churn = report(&input(&[block], false), &options(1)).unwrap().churn.unwrap();
+    let names: Vec<(&str, &str)> = churn.pairs.iter().map(|pair| (pair.name.as_str(), pair.value.as_str())).collect();
+    // Sessions come and go 200 times, series of pods 100 times each way.
+    assert_eq!(names[..2], [("__name__", "logins"), ("app", "auth")]);
+    assert_eq!(names[2], ("app", "web"));
+    assert!(!names.contains(&("zone", "a")) && !names.contains(&("app", "db")), "{names:?}");
+    let labels: Vec<(&str, u64, u64)> =
+        churn.labels.iter().map(|label| (label.name.as_str(), label.new_values, label.series_of_new_values)).collect();
+    // Sessions of the first minute are those that did not come: four of them.
+    assert_eq!(labels, [("session", 196, 196), ("pod", 5, 100), ("app", 0, 0)]);
 }
 
 /// Times at the ends of all times, and one that ends before it begins.

@@ -79,7 +79,7 @@ fn metric_row(series: &Series, metric: Option<&String>) -> Value {
         "values": value_rows(listed),
         "other_values": others.len(),
         "other_series": others.iter().map(|(_, series)| series).sum::<u64>(),
-        "without": if labels.is_empty() { 0 } else { without },
+        "used_by": null, "without": if labels.is_empty() { 0 } else { without },
     })
 }
 
@@ -116,7 +116,7 @@ pub fn labels(series: &Series) -> Vec<Value> {
             "value_bytes": values.iter().map(|value| value.len()).sum::<usize>(),
             "series": top.iter().map(|(_, series)| series).sum::<u64>(),
             "remains": is_counted.then(|| without(series, &[name]).len()),
-            "top": value_rows(&top[..top.len().min(5)]),
+            "used_by": null, "top": value_rows(&top[..top.len().min(5)]),
         })
     };
     all.iter().map(row).collect()

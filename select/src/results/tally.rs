@@ -11,7 +11,7 @@ use crate::conditions::selected::SelectedRows;
 use crate::results::project::for_each_keyset;
 use crate::rows::lists::Lists;
 use crate::rows::scan::each_code;
-use crate::{CodeCounts, ColumnReader, Matcher, Ranges, Searcher, SelectError};
+use crate::{CodeCounts, ColumnReader, Matcher, Ranges, Searcher, SelectError, Selection};
 
 /// The number of selected series of each keyset, key and value.
 ///
@@ -49,6 +49,44 @@ impl Tally {
     }
 }
 
+/// Counts of selections, series by series.
+#[derive(Default)]
+struct SeriesCounts {
+    keysets: Vec<(u32, u64)>,
+    keys: BTreeMap<u32, CodeCounts>,
+    reader: ColumnReader,
+}
+
+impl SeriesCounts {
+    /// Adds a selection whose series come after those before.
+    fn add(&mut self, searcher: &Searcher<'_, '_>, selection: &Selection) -> Result<(), SelectError> {
+        for_each_keyset(searcher, selection, |keyset, places| {
+            match self.keysets.last_mut().filter(|(number, _)| *number == keyset.id()) {
+                Some((_, count)) => *count += u64::from(places.count()),
+                None => self.keysets.push((keyset.id(), places.count().into())),
+            }
+            let keys = keyset.keys()?.collect::<Result<Vec<_>, _>>()?;
+            let counts = keys.iter().map(|key| match self.keys.remove(&key.0) {
+                Some(counts) => Ok(counts),
+                None => Ok(CodeCounts::new(searcher.view.cardinality(*key)?.unwrap_or(0))),
+            });
+            let mut counts = counts.collect::<Result<Vec<_>, SelectError>>()?;
+            let first = keyset.first().0;
+            for places in places.as_slice() {
+                let series = SeriesRef(first.saturating_add(places.start))..SeriesRef(first.saturating_add(places.end));
+                self.reader.count(searcher, series, &keys, &mut counts)?;
+            }
+            self.keys.extend(keys.iter().map(|key| key.0).zip(counts));
+            Ok(())
+        })
+    }
+
+    fn into_tally(self) -> Tally {
+        let keys = self.keys.into_iter().map(|(key, counts)| (key, counts.into_counts())).collect();
+        Tally { keysets: self.keysets, keys }
+    }
+}
+
 impl<'data> Searcher<'_, 'data> {
     /// Counts the selected series of each keyset, key and value.
     ///
@@ -74,34 +112,24 @@ impl<'data> Searcher<'_, 'data> {
         Ok(tally)
     }
 
+    /// Counts the series of a selection by keyset, key and value, series by series.
+    ///
+    /// Costs about a nanosecond per series and key, and some 100 ns per keyset and key. Takes 8 bytes of memory per value
+    /// of the keys that these series have.
+    ///
+    /// # Errors
+    /// As [`Searcher::tally`].
+    pub fn tally_selection(&self, selection: &Selection) -> Result<Tally, SelectError> {
+        let mut counts = SeriesCounts::default();
+        counts.add(self, selection)?;
+        Ok(counts.into_tally())
+    }
+
     /// Counts as [`Searcher::tally`], series by series.
     fn tally_series(&self, matchers: &[Matcher]) -> Result<Tally, SelectError> {
-        let mut tally = Tally::default();
-        let (mut known, mut reader) = (BTreeMap::new(), ColumnReader::default());
-        self.for_each_page(matchers, |page| {
-            for_each_keyset(self, &page, |keyset, places| {
-                match tally.keysets.last_mut().filter(|(number, _)| *number == keyset.id()) {
-                    Some((_, count)) => *count += u64::from(places.count()),
-                    None => tally.keysets.push((keyset.id(), places.count().into())),
-                }
-                let keys = keyset.keys()?.collect::<Result<Vec<_>, _>>()?;
-                let counts = keys.iter().map(|key| match known.remove(&key.0) {
-                    Some(counts) => Ok(counts),
-                    None => Ok(CodeCounts::new(self.view.cardinality(*key)?.unwrap_or(0))),
-                });
-                let mut counts = counts.collect::<Result<Vec<_>, SelectError>>()?;
-                let first = keyset.first().0;
-                for places in places.as_slice() {
-                    let series =
-                        SeriesRef(first.saturating_add(places.start))..SeriesRef(first.saturating_add(places.end));
-                    reader.count(self, series, &keys, &mut counts)?;
-                }
-                known.extend(keys.iter().map(|key| key.0).zip(counts));
-                Ok(())
-            })
-        })?;
-        tally.keys = known.into_iter().map(|(key, counts)| (key, counts.into_counts())).collect();
-        Ok(tally)
+        let mut counts = SeriesCounts::default();
+        self.for_each_page(matchers, |page| counts.add(self, &page))?;
+        Ok(counts.into_tally())
     }
 
     /// Returns the number of series that have each key, in the order of keys. Costs some 100 ns per keyset, and a few

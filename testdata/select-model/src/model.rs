@@ -157,6 +157,12 @@ pub fn check_answers_within(
             "series with {name}"
         );
     }
+    let by_series = searcher.tally_selection(&selection).expect("sound");
+    assert_eq!(by_series.keysets(), tally.keysets(), "keysets of the selection of {{{}}}", about());
+    assert!(by_series.keys().eq(tally.keys()), "keys of the selection of {{{}}}", about());
+    for key in tally.keys() {
+        assert!(by_series.values(key).eq(tally.values(key)), "{key:?} of the selection of {{{}}}", about());
+    }
     assert_eq!(tally.series_count(), expected.len() as u64);
     assert_eq!(tally.keys().count(), names.len());
     let mut by_keys: BTreeMap<Vec<&str>, u64> = BTreeMap::new();

@@ -164,6 +164,17 @@ export async function checkFigures(page, check, report) {
     start: text(slot.start), end: text(slot.end), series: count(slot.series), new: count(slot.new),
     gone: count(slot.gone),
   })));
+  const churn = report.churn ?? { new: 0, gone: 0 };
+  const [pairs, labels] = churn.new + churn.gone > 0 ? [churn.pairs, churn.labels] : [[], []];
+  await compare("pairs-table", pairs.map((row) => ({
+    pair: text(`${row.name}=${row.value}`), new: count(row.new), gone: count(row.gone), series: count(row.series),
+    per_hour: { exact: String(row.changes_per_hour) },
+  })));
+  await compare("label-churn-table", labels.map((row) => ({
+    name: text(row.name), new_values: count(row.new_values), gone_values: count(row.gone_values),
+    each: { exact: row.new_values > 0 ? String(row.series_of_new_values / row.new_values) : "" },
+    values: count(row.values),
+  })));
   await compare("windows-table", report.windows.map((window) => ({
     start: text(window.start), end: text(window.end), blocks: count(window.blocks), bytes: size(window.bytes),
     series: count(window.series), new: count(window.new), gone: count(window.gone),

@@ -13,6 +13,7 @@ Examples:
   chronoxide-inspect top blocks --match '{namespace=\"prod\"}'
   chronoxide-inspect top week.cx --metric http_requests_total
   chronoxide-inspect top blocks --used rules/ dashboards/
+  chronoxide-inspect top blocks --churn
   chronoxide-inspect top week.cx --label pod --first 0 | less
   chronoxide-inspect top week.cx --labels --json | jq 'select(.values > 1000).name'
 
@@ -35,6 +36,9 @@ pub(crate) struct TopArguments {
     /// Begin with the values of this label, in all series or in those of --metric
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
+    /// Print the label pairs and labels whose series come and go most, by their first and last times
+    #[arg(long, conflicts_with_all = ["labels", "metric", "label", "used"])]
+    pub(crate) churn: bool,
     /// Rows of the plain table and of --json; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count::<usize>)]
     pub(crate) first: usize,

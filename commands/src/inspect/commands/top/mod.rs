@@ -56,6 +56,11 @@ pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failur
         queries: queries.as_ref(),
         ..Options::default()
     };
+    if arguments.churn {
+        let churn = explore(&input, &options, |explorer| explorer.churn(first(arguments)))??;
+        plain::print_churn(churn.as_ref(), arguments.json, quiet)?;
+        return Ok(inputs.exit());
+    }
     let is_screen = !arguments.json && screen::is_possible();
     let counting = is_screen.then(|| Counting::show(quiet));
     let exit = explore(&input, &options, |explorer| {
@@ -66,6 +71,11 @@ pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failur
     Ok(if exit == Exit::Ok { worse(inputs.exit(), unread) } else { exit })
 }
 
+/// Returns the number of rows of a list.
+fn first(arguments: &TopArguments) -> usize {
+    if arguments.first > 0 { arguments.first } else { usize::MAX }
+}
+
 /// Prints the list to begin with, or a note if it does not exist.
 fn print(arguments: &TopArguments, browser: &Browser, quiet: Quiet) -> Result<Exit, Failure> {
     if let Some(notice) = browser.notice() {
@@ -74,7 +84,7 @@ fn print(arguments: &TopArguments, browser: &Browser, quiet: Quiet) -> Result<Ex
         }
         return Ok(Exit::Ok);
     }
-    let first = if arguments.first > 0 { arguments.first } else { usize::MAX };
+    let first = first(arguments);
     print_styled(|out, style| match arguments.json {
         true => plain::write_json(browser.level(), first, out),
         false => plain::write(browser.level(), first, style, out),

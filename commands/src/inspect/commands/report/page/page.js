@@ -5,8 +5,8 @@
   const { element, button, selection } = page;
 
   const MAKERS = [
-    "comparison", "usage", "suggestions", "treemap", "labels", "metrics", "times", "windows", "growth", "parts",
-    "blockList",
+    "comparison", "usage", "suggestions", "treemap", "labels", "metrics", "times", "churn", "windows", "growth",
+    "parts", "blockList",
   ];
 
   // Shows the selected metric in a bar that stays in view.

@@ -43,6 +43,51 @@
     return page.section("times", "Series by their data", lead, page.chart(slots, "slot"), slotTable(slots));
   }
 
+  // Creates the section with the label pairs and labels whose series come and go.
+  function churn(report) {
+    if (report.churn === null || report.churn.new + report.churn.gone === 0) {
+      return null;
+    }
+    const { pairs, labels, hours } = report.churn;
+    const pairTable = pairs.length === 0 ? null : new Table({
+      id: "pairs-table", caption: "Label pairs whose series come and go", noun: "pair", rows: pairs,
+      words: (row) => `${row.name}=${row.value}`,
+      columns: [
+        {
+          id: "pair", title: "Label pair", wide: true, value: (row) => `${row.name}=${row.value}`,
+          cell: (row) => [page.name(row.name), "=", page.value(row.value)],
+        },
+        { id: "new", title: "Came", numeric: true, value: (row) => row.new },
+        { id: "gone", title: "Went", numeric: true, value: (row) => row.gone },
+        {
+          id: "per_hour", title: "Per hour", numeric: true, value: (row) => row.changes_per_hour,
+          cell: (row) => page.fraction(row.changes_per_hour),
+        },
+        { id: "series", title: "Series", numeric: true, value: (row) => row.series },
+      ],
+    }).node;
+    const each = (row) => (row.new_values > 0 ? row.series_of_new_values / row.new_values : null);
+    const labelTable = labels.length === 0 ? null : new Table({
+      id: "label-churn-table", caption: "Labels whose values come and go", noun: "label", rows: labels,
+      words: (row) => row.name,
+      columns: [
+        { id: "name", title: "Label", wide: true, value: (row) => row.name, cell: (row) => page.name(row.name) },
+        { id: "new_values", title: "Values that came", numeric: true, value: (row) => row.new_values },
+        { id: "gone_values", title: "Values that went", numeric: true, value: (row) => row.gone_values },
+        {
+          id: "each", title: "Series of each that came", numeric: true, value: each,
+          cell: (row) => (each(row) === null ? page.unknown("none came") : page.fraction(each(row))),
+        },
+        { id: "values", title: "Distinct values", numeric: true, value: (row) => row.values },
+      ],
+    }).node;
+    return page.section("churn", "What comes and goes", element("p", { class: "lead" },
+      `Within ${page.fraction(hours)} hours, ${page.exact(report.churn.new)} series came and `
+        + `${page.exact(report.churn.gone)} went. Pairs are listed whose series do so more often than all series on average. `,
+      "A label with the names of restarted pods has many series of each value; one with the ids of sessions has about one."),
+      pairTable, labelTable);
+  }
+
   // Creates the section with the series of each window.
   function windows(report) {
     if (report.windows.length === 0) {
@@ -86,5 +131,5 @@
     return report.blocks.length < 2 ? null : page.section("blocks", "Blocks", page.blocks(report));
   }
 
-  Object.assign(page, { times, windows, growth, blockList });
+  Object.assign(page, { times, churn, windows, growth, blockList });
 })((globalThis.chronoxide ??= {}));
