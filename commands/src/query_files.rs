@@ -62,6 +62,10 @@ pub(crate) fn tell_unread(program: &str, queries: &Queries, quiet: Quiet) -> Exi
             let counts = counts.join(", ");
             tell(|out| writeln!(out, "{program}: note: queries in other languages: {}", TerminalSafe(&counts)));
         }
+        if queries.other_lines > 0 {
+            let lines = human::count_of(queries.other_lines, "line");
+            tell(|out| writeln!(out, "{program}: note: {lines} of logs without a query"));
+        }
         if let Some(first) = queries.ignored.first() {
             let files = human::count_of(queries.ignored.len() as u64, "file");
             tell(|out| writeln!(out, "{program}: note: {files} without queries, such as {}", TerminalSafe(first)));

@@ -140,6 +140,7 @@ impl CompactOptions {
         parts.extend(self.rewrite.drop_labels.iter().map(|label| format!("drop label {label:?}")));
         let renamed = self.rewrite.rename_labels.iter();
         parts.extend(renamed.map(|(old, new)| format!("rename label {old:?} to {new:?}")));
+        parts.extend(self.rewrite.hash_labels.describe());
         if self.lift_external_labels {
             parts.push("lift external labels".to_owned());
         }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
+use chronoxide_compactor::{CompactOptions, Compaction, HashLabels, HashedLabel, Rewrite};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::expected;
+use chronoxide_planner::Layout;
 use chronoxide_testkit::plan::{Labelset, build};
 use chronoxide_testkit::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
@@ -50,6 +51,7 @@ fn a_plan_survives_labels_that_are_dropped_and_renamed() {
     let rewrite = Rewrite {
         drop_labels: vec!["address".to_owned()],
         rename_labels: vec![("pod".to_owned(), "instance".to_owned())],
+        ..Rewrite::default()
     };
     let merged = |block: &[u8], rewrite| {
         let options = CompactOptions { rewrite, ..CompactOptions::default() };
@@ -63,4 +65,66 @@ fn a_plan_survives_labels_that_are_dropped_and_renamed() {
     };
     assert!(rows(&factored) <= 40, "{} prefixes", rows(&factored));
     assert_eq!(rows(&rewritten), rows(&factored));
+}
+
+#[test]
+fn hashed_values_are_nowhere_in_the_output() {
+    let series = pods(0..40, 0..30);
+    let key = b"a key of 16 bytes";
+    let hash_labels = HashLabels::new(vec!["pod".to_owned(), "absent".to_owned()], key).unwrap();
+    let options = |layout, archive| CompactOptions {
+        layout,
+        archive,
+        rewrite: Rewrite { hash_labels: hash_labels.clone(), ..Rewrite::default() },
+        ..CompactOptions::default()
+    };
+    let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+    let view = BlockView::open(&plain).unwrap();
+    let factored = Compaction::new(&[view], &CompactOptions::default()).merge_to_memory().unwrap().block;
+    let expected: BTreeSet<Labelset> = (series.iter().cloned())
+        .map(|mut labels| {
+            let pod = labels.get_mut("pod").unwrap();
+            *pod = hash_labels.hash(pod);
+            labels
+        })
+        .collect();
+    let pods: BTreeSet<&String> = series.iter().map(|labels| &labels["pod"]).collect();
+    for input in [&plain, &factored] {
+        for layout in Layout::ALL {
+            let merged = Compaction::new(&[BlockView::open(input).unwrap()], &options(layout, false)).merge_to_memory();
+            let merged = merged.unwrap();
+            assert_eq!(content(&merged.block), expected);
+            for pod in &pods {
+                let is_there = merged.block.windows(pod.len()).any(|bytes| bytes == pod.as_bytes());
+                assert!(!is_there, "{pod} in {}", layout.name());
+            }
+            let label = HashedLabel { name: "pod".to_owned(), values: pods.len() as u64, hashes: pods.len() as u64 };
+            assert_eq!(merged.summary.hashed[0], label);
+            assert_eq!(merged.summary.unmatched, [r#"hash label "absent""#]);
+        }
+    }
+}
+
+#[test]
+fn labels_that_cannot_be_hashed_are_refused() {
+    let series = pods(0..4, 0..3);
+    let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+    let refused = |name: &str, change: &dyn Fn(&mut CompactOptions)| {
+        let hash_labels = HashLabels::new(vec![name.to_owned()], &[7; 16]).unwrap();
+        let rewrite = Rewrite { hash_labels, ..Rewrite::default() };
+        let mut options = CompactOptions { rewrite, ..CompactOptions::default() };
+        change(&mut options);
+        let error = Compaction::new(&[BlockView::open(&plain).unwrap()], &options).merge_to_memory().unwrap_err();
+        error.to_string()
+    };
+    let to = |old: &str, new: &str| vec![(old.to_owned(), new.to_owned())];
+    assert!(refused("__name__", &|_| ()).contains("metadata"));
+    for change in [
+        &(|options: &mut CompactOptions| options.rewrite.drop_labels = vec!["pod".to_owned()])
+            as &dyn Fn(&mut CompactOptions),
+        &|options| options.rewrite.rename_labels = to("pod", "other"),
+        &|options| options.rewrite.rename_labels = to("other", "pod"),
+    ] {
+        assert!(refused("pod", change).contains("cannot be dropped or renamed"));
+    }
 }

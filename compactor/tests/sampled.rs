@@ -284,6 +284,7 @@ fn renamed_labels_choose_rows_and_are_planned() {
     let rewrite = Rewrite {
         drop_labels: vec!["address".to_owned()],
         rename_labels: vec![("pod".to_owned(), "a_pod".to_owned())],
+        ..Rewrite::default()
     };
     let options = CompactOptions { replan: true, rewrite, ..CompactOptions::default() };
     let found = merged(&blocks(&[0, 300, PODS]), &options, PLANNED);

@@ -74,7 +74,8 @@ fn shards_and_rewritten_blocks_answer_as_the_filter_over_their_series() {
         if random.percent(70) {
             let (old, new) = RENAMES[random.below(RENAMES.len())];
             let drop_labels = [NAMES[random.below(NAMES.len())].to_owned()].into();
-            options.rewrite = Rewrite { drop_labels, rename_labels: vec![(old.to_owned(), new.to_owned())] };
+            options.rewrite =
+                Rewrite { drop_labels, rename_labels: vec![(old.to_owned(), new.to_owned())], ..Rewrite::default() };
             // The label that series are sharded by must stay.
             let rewritten =
                 |by: &str| by == old || by == new || options.rewrite.drop_labels.iter().any(|name| name == by);

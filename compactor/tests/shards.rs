@@ -5,7 +5,7 @@ use std::io::Cursor;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Rewrite, Shards, Summary};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, HashLabels, Rewrite, Shards, Summary};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricSet, OwnedMetricMetadata};
@@ -81,7 +81,8 @@ fn shards(count: u32, by: &str, only: Option<Shard>) -> Option<Shards> {
 fn random_label(rewrite: &Rewrite, random: &mut Random) -> &'static str {
     let is_rewritten = |name: &str| {
         let renamed = rewrite.rename_labels.iter().any(|(old, new)| old == name || new == name);
-        renamed || rewrite.drop_labels.iter().any(|label| label == name)
+        let hashed = rewrite.hash_labels.names().iter().any(|label| label == name);
+        renamed || hashed || rewrite.drop_labels.iter().any(|label| label == name)
     };
     let left: Vec<&str> = LABELS.into_iter().filter(|name| !is_rewritten(name)).collect();
     left[random.below(left.len())]
@@ -292,6 +293,12 @@ fn a_label_that_is_rewritten_spreads_nothing() {
     let renamed =
         |old: &str, new: &str| Rewrite { rename_labels: vec![(old.to_owned(), new.to_owned())], ..Rewrite::default() };
     let dropped = Rewrite { drop_labels: vec!["pod".to_owned()], ..Rewrite::default() };
+    let hashed = |name: &str| {
+        let hash_labels = HashLabels::new(vec![name.to_owned()], &[7; 16]).unwrap();
+        Rewrite { hash_labels, ..Rewrite::default() }
+    };
+    assert!(refused(hashed("pod"), None, 0));
+    assert!(!refused(hashed("code"), None, 0));
     assert!(refused(dropped, None, 0));
     assert!(refused(renamed("pod", "a"), None, 0));
     assert!(refused(renamed("a", "pod"), None, 0));

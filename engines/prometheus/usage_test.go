@@ -113,6 +113,41 @@ func (s series) relabel(t *testing.T, text string) (series, int) {
 	return kept, dropped
 }
 
+// named returns a random selector with the name of a metric.
+func (w *world) named() string {
+	name := w.series[w.random.IntN(len(w.series))].Get("__name__")
+	if name == "" {
+		return w.selector()
+	}
+	texts := []string{fmt.Sprintf("__name__=%q", name)}
+	for _, matcher := range w.matchers() {
+		texts = append(texts, matcher.String())
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}
+
+// rewriting returns a random expression that replaces labels, or chooses series.
+func (w *world) rewriting() string {
+	switch w.random.IntN(8) {
+	case 0:
+		return fmt.Sprintf(`sum by (job)(label_replace(%s, "job", "$1", "pod", "(web-.*)"))`, w.named())
+	case 1:
+		return fmt.Sprintf(`count(label_replace(%s, "job", "x", "pod", ".*"))`, w.named())
+	case 2:
+		return fmt.Sprintf(`label_join(%s, "job", "-", "pod", "le")`, w.named())
+	case 3:
+		return fmt.Sprintf(`%s * on (job) group_left (pod) max by (job, pod) (%s)`, w.named(), w.named())
+	case 4:
+		return fmt.Sprintf(`sum by (pod) (%s) + on (pod) group_right () %s`, w.named(), w.named())
+	case 5:
+		return fmt.Sprintf("sum(rate({__name__=~%q}[17m]))", "a|up|web-1")
+	case 6:
+		return fmt.Sprintf(`count_values by (job) ("pod", %s)`, w.named())
+	default:
+		return fmt.Sprintf("%s(%s)", []string{"absent", "sum", "scalar", "count"}[w.random.IntN(4)], w.named())
+	}
+}
+
 // Without the metrics and labels that `usage` calls unused, Prometheus's engine answers as before.
 func TestAnswersNeedNothingThatIsUnused(t *testing.T) {
 	command(t, "chronoxide-inspect")
@@ -132,10 +167,24 @@ func TestAnswersNeedNothingThatIsUnused(t *testing.T) {
 		for set.Next() {
 			all = append(all, set.At())
 		}
+		kept := ""
+		for _, one := range all {
+			if name := one.Labels().Get("__name__"); name != "" {
+				kept = fmt.Sprintf("sum({__name__=%q})", name)
+			}
+		}
+		if kept == "" {
+			return
+		}
 		for range 8 {
 			text := w.expression()
+			if w.random.IntN(3) > 0 {
+				text = w.rewriting()
+			}
 			file := filepath.Join(t.TempDir(), "queries.promql")
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			// The last query keeps a metric: without any, there is no configuration.
+			queries := text + "\n" + kept + "\n"
+			if err := os.WriteFile(file, []byte(queries), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			rules := run(t, "chronoxide-inspect", "usage", folder, "--quiet", "--relabel", "prometheus", "--used", file)
@@ -156,7 +205,10 @@ func TestAnswersNeedNothingThatIsUnused(t *testing.T) {
 				}
 				query.Close()
 			}
-			same(t, text+"\n"+rules, answers[1], answers[0])
+			// An error names labels that may be gone.
+			if answers[0][0] == "<nil>" {
+				same(t, text+"\n"+rules, answers[1], answers[0])
+			}
 		}
 	})
 	if total == 0 {

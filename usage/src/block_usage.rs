@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::KeyId;
-use chronoxide_select::{Matcher, Searcher, SelectError};
+use chronoxide_select::{Matcher, Operator, Searcher, SelectError};
 use rayon::prelude::*;
 
 use crate::need::{LabelNeeds, Use, Uses};
@@ -45,16 +45,10 @@ struct Selected<'q> {
     needs: Vec<(usize, &'q LabelNeeds)>,
 }
 
-/// Part of a block that a selector selects.
+/// Part of a block that a selector may select.
 struct Found {
-    series: Series,
-    /// Series that it would select if they lacked a label: `{job=""}` selects series with a job once that is dropped.
-    /// So these series need their job, too. None if an absent label is never enough.
-    candidates: Option<Series>,
-}
-
-/// Metrics and labels of some series.
-struct Series {
+    /// True if it selects a series of the block.
+    has_series: bool,
     metrics: Vec<Option<u32>>,
     /// Name and number of each label.
     keys: Vec<(String, u32)>,
@@ -82,12 +76,16 @@ impl BlockUsage {
             usage.add(selector, &selected, &found, queries);
         }
         for (number, query) in queries.queries.iter().enumerate() {
+            let mut keys = Vec::new();
+            if query.needs_all_labels {
+                keys.extend((0..searcher.view().key_count()).map(KeyId).filter(|key| Some(*key) != metric_key));
+            }
             for name in &query.labels {
-                if let Some(key) = searcher.view().key(name)? {
-                    let uses = Uses::from([Use::Returned]);
-                    usage.of_all.insert(key.0);
-                    usage.labels.entry(key.0).or_default().add(number, &uses);
-                }
+                keys.extend(searcher.view().key(name)?);
+            }
+            for key in keys {
+                usage.of_all.insert(key.0);
+                usage.labels.entry(key.0).or_default().add(number, &Uses::from([Use::Returned]));
             }
         }
         Ok(usage)
@@ -95,40 +93,27 @@ impl BlockUsage {
 
     fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found, all: &Queries) {
         let queries = selected.needs.iter().map(|&(query, _)| query);
-        for metric in &found.series.metrics {
-            self.metrics.entry(*metric).or_default().queries.extend(queries.clone());
-        }
-        if found.series.metrics.is_empty() {
+        if !found.has_series {
             // Most words of a query that is not PromQL are not metrics.
             let is_parsed = |query: &usize| all.queries.get(*query).is_some_and(|query| query.is_parsed);
-            let parsed: BTreeSet<usize> = queries.filter(is_parsed).collect();
+            let parsed: BTreeSet<usize> = queries.clone().filter(is_parsed).collect();
             if !parsed.is_empty() {
                 self.without_series.insert(selector, parsed);
             }
         }
-        self.add_labels(&selected.needs, &found.series, |uses| uses);
-        if let Some(candidates) = &found.candidates {
-            self.add_labels(&selected.needs, candidates, |uses| {
-                uses.intersection(&Uses::from([Use::Selected])).copied().collect()
-            });
-        }
-    }
-
-    /// Adds the uses of the labels of series that count.
-    fn add_labels(&mut self, needs: &[(usize, &LabelNeeds)], series: &Series, counted: impl Fn(Uses) -> Uses) {
-        let mut used: BTreeMap<u32, Uses> = BTreeMap::new();
-        for (name, key) in series.keys.iter().filter(|(name, _)| name != METRIC) {
-            for (query, needs) in needs {
-                let uses = counted(needs.uses(name));
+        let mut used = BTreeSet::new();
+        for (name, key) in found.keys.iter().filter(|(name, _)| name != METRIC) {
+            for (query, needs) in &selected.needs {
+                let uses = needs.uses(name);
                 if !uses.is_empty() {
-                    used.entry(*key).or_default().extend(&uses);
+                    used.insert(*key);
                     self.labels.entry(*key).or_default().add(*query, &uses);
                 }
             }
         }
-        for metric in &series.metrics {
-            let needed = self.needed.entry(*metric).or_default();
-            used.keys().for_each(|key| _ = needed.insert(*key));
+        for metric in &found.metrics {
+            self.metrics.entry(*metric).or_default().queries.extend(queries.clone());
+            self.needed.entry(*metric).or_default().extend(&used);
         }
     }
 
@@ -180,17 +165,18 @@ impl LabelUsage {
     }
 }
 
+/// Finds what a selector selects of a block, or may select of another one of the same sources: a query for errors needs
+/// the metric of all requests, also while there are no errors. So a selector with a name stands for all series of that
+/// name. Others stand for the series that have the wanted labels: `{job=""}` would select more if these lacked a label.
 fn find(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyId>) -> Result<Found, SelectError> {
-    let narrow: Vec<Matcher> = matchers.iter().filter(|matcher| !matcher.matches("")).cloned().collect();
-    let has_candidates = narrow.len() < matchers.len();
-    Ok(Found {
-        series: series(searcher, matchers, metric)?,
-        candidates: has_candidates.then(|| series(searcher, &narrow, metric)).transpose()?,
-    })
-}
-
-fn series(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyId>) -> Result<Series, SelectError> {
-    let tally = searcher.tally(matchers)?;
+    let mut wide: Vec<Matcher> = matchers.iter().filter(|matcher| !matcher.matches("")).cloned().collect();
+    let is_name = |matcher: &Matcher| {
+        matcher.name() == METRIC && matches!(matcher.operator(), Operator::Equal | Operator::Matches)
+    };
+    if wide.iter().any(is_name) {
+        wide.retain(|matcher| matcher.name() == METRIC);
+    }
+    let tally = searcher.tally(&wide)?;
     let mut metrics: Vec<Option<u32>> = Vec::new();
     let mut named = 0;
     if let Some(key) = metric {
@@ -206,5 +192,5 @@ fn series(searcher: &Searcher<'_, '_>, matchers: &[Matcher], metric: Option<KeyI
     for key in tally.keys() {
         keys.push((String::from_utf8_lossy(searcher.view().key_name(key)?).into_owned(), key.0));
     }
-    Ok(Series { metrics, keys })
+    Ok(Found { has_series: searcher.count(matchers)? > 0, metrics, keys })
 }

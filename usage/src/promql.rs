@@ -15,7 +15,7 @@ use promql_parser::parser::{
 };
 
 use crate::need::{LabelNeeds, Need, Use};
-use crate::text::{Parts, VARIABLE, prepare};
+use crate::text::{Parts, VARIABLE, prepare, replace_variables};
 
 /// Label of the metric's name: it is used by each selector, and not counted.
 pub(crate) const METRIC: &str = "__name__";
@@ -26,12 +26,12 @@ pub(crate) const MAX_LEN: usize = 64 << 10;
 /// Most operators and parentheses of a query: its tree is walked by recursion, and may be as deep.
 const MAX_DEPTH: usize = 4_000;
 
-/// Holes that are filled independently of each other: 3 to the power of this are tried.
-const MAX_HOLES: usize = 4;
+/// Holes that are filled independently of each other: the number of fills to the power of this are tried.
+const MAX_HOLES: usize = 3;
 
-/// Texts that a variable alone may stand for: a number, a name, an operator. A number comes first: in
-/// `x > $threshold`, a name would select all series.
-const FILLS: [&str; 3] = ["1", VARIABLE, "sum"];
+/// Texts that a variable alone may stand for: a number, a name, an aggregation, a function of a range, an operator, and
+/// a matcher. A number comes first: in `x > $threshold`, a name would select all series.
+const FILLS: [&str; 6] = ["1", VARIABLE, "sum", "rate", "+", "ChronoxideVariable=\"\""];
 
 /// Stack of the thread that walks a query with many operators.
 const STACK: usize = 64 << 20;
@@ -102,20 +102,26 @@ fn parsed_needs(text: &str, needed: &LabelNeeds) -> Result<Vec<Need>, String> {
     }
 }
 
-/// Returns needs for a text that is not PromQL: each word may be the name of a metric, and all of its labels are
-/// needed.
+/// Returns needs for a text that is not PromQL: each word may be the name of a metric, and all of its labels are needed.
 pub(crate) fn needs_of_words(text: &str) -> Vec<Need> {
-    let words: BTreeSet<&str> = words(text).collect();
-    let metric = |word| Matcher::new(METRIC, Operator::Equal, word).ok();
-    let selectors = words.into_iter().filter_map(metric).map(|matcher| vec![matcher].into());
+    let metric = |word: String| {
+        let (operator, value) = match word.contains(VARIABLE) {
+            true => (Operator::Matches, word.split(VARIABLE).collect::<Vec<_>>().join(".*")),
+            false => (Operator::Equal, word),
+        };
+        Matcher::new(METRIC, operator, value).ok()
+    };
+    let selectors = words(text).into_iter().filter_map(metric).map(|matcher| vec![matcher].into());
     selectors.map(|selector| Need { selector, labels: LabelNeeds::all_except([], Use::Returned) }).collect()
 }
 
-/// Returns the words of a text that can be names. Names of OpenTelemetry have dots.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of a text that can be names, with variables replaced. Names of OpenTelemetry have dots.
+pub(crate) fn words(text: &str) -> BTreeSet<String> {
+    let text = replace_variables(text);
     let words = text.split(|char: char| !char.is_ascii_alphanumeric() && !['_', ':', '.'].contains(&char));
-    let names = words.map(|word| word.trim_matches('.'));
-    names.filter(|word| word.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_' || char == ':'))
+    let names = words.map(|word| word.trim_matches('.')).filter(|word| *word != VARIABLE);
+    let begins = |char: char| char.is_ascii_alphabetic() || char == '_' || char == ':';
+    names.filter(|word| word.starts_with(begins)).map(str::to_owned).collect()
 }
 
 /// Needs found so far.
@@ -147,7 +153,11 @@ impl Walk {
         }
         // These return some of the series as they are.
         let is_choice = [T_TOPK, T_BOTTOMK, T_LIMITK, T_LIMIT_RATIO].contains(&aggregate.op.id());
-        let kept = if is_choice { needed } else { LabelNeeds::default() };
+        let mut kept = if is_choice { needed } else { LabelNeeds::default() };
+        if [T_LIMITK, T_LIMIT_RATIO].contains(&aggregate.op.id()) {
+            // They choose by a hash of all labels.
+            kept = kept.with_all_except([], Use::Grouped);
+        }
         let needed = match &aggregate.modifier {
             None => kept,
             Some(LabelModifier::Include(labels)) => with_labels(kept, &labels.labels, Use::Grouped),
@@ -173,6 +183,8 @@ impl Walk {
             None => LabelNeeds::all_except([], Use::Joined),
         };
         let joined = |side: LabelNeeds| side.and(&matching);
+        // Some labels of the many series may be replaced: the others must still tell the results apart.
+        let many = |side: LabelNeeds| side.with_all_except([], Use::Joined);
         let (left, right) = if binary.op.is_set_operator() {
             // `or` returns series of both sides, the others of the left one.
             let right = if binary.op.to_string() == "or" { needed.clone() } else { LabelNeeds::default() };
@@ -181,11 +193,11 @@ impl Walk {
             match modifier.map(|modifier| &modifier.card) {
                 Some(VectorMatchCardinality::ManyToOne(labels)) => {
                     let one = with_labels(LabelNeeds::default(), &labels.labels, Use::Joined);
-                    (joined(needed), joined(one))
+                    (many(needed), joined(one))
                 }
                 Some(VectorMatchCardinality::OneToMany(labels)) => {
                     let one = with_labels(LabelNeeds::default(), &labels.labels, Use::Joined);
-                    (joined(one), joined(needed))
+                    (joined(one), many(needed))
                 }
                 // The result has only the labels that were joined by.
                 _ => (matching.clone(), matching.clone()),
@@ -196,24 +208,12 @@ impl Walk {
     }
 
     fn call(&mut self, call: &Call, needed: LabelNeeds) -> Result<(), String> {
-        let texts = || {
-            call.args.args.iter().filter_map(|argument| match &**argument {
-                Expr::StringLiteral(literal) => Some(literal.val.clone()),
-                _ => None,
-            })
-        };
+        let texts = || call.args.args.iter().filter_map(|argument| string(argument));
         let needed = match call.func.name {
-            "label_replace" => {
-                // Texts: destination, replacement, source, expression.
-                let source = texts().nth(2);
-                texts().next().map_or(needed.clone(), |made| needed.without(&made)).with(source, Use::Returned)
-            }
-            "label_join" => {
-                // Texts: destination, separator, sources.
-                let sources: Vec<String> = texts().skip(2).collect();
-                texts().next().map_or(needed.clone(), |made| needed.without(&made)).with(sources, Use::Returned)
-            }
-            "sort_by_label" | "sort_by_label_desc" => needed.with(texts(), Use::Returned),
+            // They may replace a label, and the others must then tell the results apart. Where the regular expression
+            // of `label_replace` does not match, the label stays.
+            "label_replace" | "label_join" => needed.with_all_except([], Use::Joined),
+            "sort_by_label" | "sort_by_label_desc" => with_labels(needed, &texts().collect::<Vec<_>>(), Use::Returned),
             "absent" | "absent_over_time" | "scalar" => LabelNeeds::default(),
             // Buckets that differ in another label are those of other histograms.
             "histogram_quantile" | "histogram_quantiles" | "histogram_fraction" => {
@@ -282,17 +282,35 @@ impl Walk {
 
     /// Returns a matcher that accepts each value of the variables in it; `None` if it accepts any value then.
     fn matcher(&mut self, name: &str, operator: Operator, value: &str) -> Result<Option<Matcher>, String> {
-        let (operator, value) = match operator {
-            _ if !value.contains(VARIABLE) => (operator, value.to_owned()),
+        if !value.contains(VARIABLE) {
+            let matcher = self.patterns.matcher(name, operator, value);
+            return matcher.map(Some).map_err(|error| error.to_string());
+        }
+        let pattern = match operator {
             Operator::NotEqual | Operator::MatchesNot => return Ok(None),
-            Operator::Equal => {
-                let parts: Vec<String> = value.split(VARIABLE).map(regex::escape).collect();
-                (Operator::Matches, parts.join(".*"))
-            }
-            Operator::Matches => (operator, value.replace(VARIABLE, ".*")),
+            Operator::Equal => value.split(VARIABLE).map(regex::escape).collect::<Vec<_>>().join(".*"),
+            // In a class, or before a repetition, the variable is no text of its own.
+            Operator::Matches if is_in_class(value) => return Ok(None),
+            Operator::Matches => value.replace(VARIABLE, ".*"),
         };
-        let matcher = self.patterns.matcher(name, operator, value);
-        matcher.map(Some).map_err(|error| error.to_string())
+        Ok(self.patterns.matcher(name, Operator::Matches, pattern).ok())
+    }
+}
+
+/// Returns true if a variable stands in a class of a regular expression.
+fn is_in_class(pattern: &str) -> bool {
+    pattern.match_indices(VARIABLE).any(|(at, _)| {
+        let before = &pattern[..at];
+        before.rfind('[') > before.rfind(']')
+    })
+}
+
+/// Returns the text of a string, which may be in parentheses.
+fn string(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::StringLiteral(literal) => Some(literal.val.clone()),
+        Expr::Paren(paren) => string(&paren.expr),
+        _ => None,
     }
 }
 
@@ -341,23 +359,24 @@ mod tests {
             ("x / y", vec![format!("{x} a:J b:J c:J le:J"), format!("{y} a:J b:J c:J le:J")]),
             ("x / on (a) y", vec![format!("{x} a:J"), format!("{y} a:J")]),
             ("x > ignoring (a) y", vec![format!("{x} b:J c:J le:J"), format!("{y} b:J c:J le:J")]),
+            ("x * on (a) group_left (b) y", vec![format!("{x} a:JR b:JR c:JR le:JR"), format!("{y} a:J b:J")]),
             (
-                "x * on (a) group_left (b) y",
-                vec![format!("{x} a:RJ b:R c:R le:R").replace("a:RJ", "a:JR"), format!("{y} a:J b:J")],
+                "sum by (c) (x * on (a) group_right (b) y)",
+                vec![format!("{x} a:J b:J"), format!("{y} a:J b:J c:GJ le:J")],
             ),
-            ("sum by (c) (x * on (a) group_right (b) y)", vec![format!("{x} a:J b:J"), format!("{y} a:J c:G")]),
             ("sum by (c) (x and on (a) y)", vec![format!("{x} a:J c:G"), format!("{y} a:J")]),
             ("sum by (c) (x or on (a) y)", vec![format!("{x} a:J c:G"), format!("{y} a:J c:G")]),
             ("sum by (c) (x unless on (a) y)", vec![format!("{x} a:J c:G"), format!("{y} a:J")]),
             ("sum by (a) (x) > 5", vec![format!("{x} a:G")]),
             ("5 - scalar(x)", vec![x.to_owned()]),
             ("absent(x{a=\"1\"})", vec!["{__name__=\"x\",a=\"1\"} a:S".to_owned()]),
-            ("sum by (a) (label_replace(x, \"a\", \"$1\", \"b\", \"(.*)\"))", vec![format!("{x} b:R")]),
-            ("sum by (a) (label_join(x, \"a\", \"-\", \"b\", \"c\"))", vec![format!("{x} b:R c:R")]),
+            ("sum by (a) (label_replace(x, \"a\", \"$1\", \"b\", \"(.*)\"))", vec![format!("{x} a:GJ b:J c:J le:J")]),
+            ("sum by (a) (label_join(x, \"a\", \"-\", \"b\", \"c\"))", vec![format!("{x} a:GJ b:J c:J le:J")]),
             ("histogram_quantile(0.9, sum by (le, a) (rate(x[5m])))", vec![format!("{x} a:G le:G")]),
             ("sum by (a) (histogram_quantile(0.9, x))", vec![format!("{x} a:G b:G c:G le:G")]),
             ("max_over_time(sum by (a) (x)[1h:5m] offset 1d)", vec![format!("{x} a:G")]),
             ("-(sum(x))", vec![x.to_owned()]),
+            ("sum(limitk(3, x))", vec![format!("{x} a:G b:G c:G le:G")]),
             ("sum by (a) (info(x, {__name__=\"y\"}))", vec![format!("{x} a:G"), format!("{y} a:R b:R c:R le:R")]),
             ("sum(info(x))", vec![x.to_owned(), "{__name__=\"target_info\"} a:R b:R c:R le:R".to_owned()]),
             ("sum({\"x\", a!=\"\"})", vec!["{__name__=\"x\",a!=\"\"} a:S".to_owned()]),
@@ -385,6 +404,9 @@ mod tests {
             ("sum(rate($metric[$__rate_interval]))", vec![r#"{__name__=~".*"}"#]),
             ("$aggregation by (a) (x)", vec![r#"{__name__="x"} a:G"#]),
             ("sum($metric) * $factor", vec![r#"{__name__=~".*"}"#]),
+            ("sum(x{a=~\"[$a]\",b=~\"1|${b}{2}\"})", vec![r#"{__name__="x"} a:S b:S"#]),
+            ("sum($f(x[5m])) ${op} 5", vec![r#"{__name__="x"}"#]),
+            ("sum(x{$filter,a=\"1\"})", vec![r#"{__name__="x",a="1"} a:S b:S c:S le:S"#]),
             ("[[metric]]", vec![r#"{__name__=~".*"} a:R b:R c:R le:R"#]),
         ] {
             assert_eq!(shown(text), expected, "{text}");
@@ -485,8 +507,11 @@ mod tests {
     #[test]
     fn each_word_of_other_text_may_be_a_name() {
         let text = "sum_frob(http.requests_total{job=\"api\"}[5m]).";
-        assert_eq!(words(text).collect::<Vec<_>>(), ["sum_frob", "http.requests_total", "job", "api"]);
+        assert_eq!(words(text).into_iter().collect::<Vec<_>>(), ["api", "http.requests_total", "job", "sum_frob"]);
         let selectors: Vec<String> = needs_of_words("b:c a a").iter().map(|need| need.selector.to_string()).collect();
         assert_eq!(selectors, [r#"{__name__="a"}"#, r#"{__name__="b:c"}"#]);
+        let selectors: Vec<String> =
+            needs_of_words("$f(node_${dev}_x").iter().map(|need| need.selector.to_string()).collect();
+        assert_eq!(selectors, [r#"{__name__=~"node_.*_x"}"#]);
     }
 }

@@ -21,6 +21,8 @@ pub struct Query {
     pub needs: Vec<Need>,
     /// Labels that it needs of any series.
     pub labels: BTreeSet<String>,
+    /// True if it needs all labels of all series: the name of the label is a variable.
+    pub needs_all_labels: bool,
     /// False if it is not PromQL, so that its words stand for names.
     pub is_parsed: bool,
 }
@@ -72,6 +74,22 @@ pub struct Queries {
     /// Library panels that dashboards use, by uid, with the place of one use.
     used_libraries: BTreeMap<String, String>,
     defined_libraries: BTreeSet<String>,
+}
+
+impl Query {
+    /// Creates a query without needs.
+    pub(crate) fn new(kind: Kind, place: String, text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            kind,
+            place,
+            count: 1,
+            needs: Vec::new(),
+            labels: BTreeSet::new(),
+            needs_all_labels: false,
+            is_parsed: true,
+        }
+    }
 }
 
 impl Queries {

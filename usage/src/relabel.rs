@@ -17,6 +17,8 @@ pub struct Unused {
     pub labels: Vec<String>,
     /// Names of metrics and labels that no query needs, but that these configurations cannot drop, and why.
     pub kept: Vec<(String, String)>,
+    /// Other remarks: queries that were not read, or that select nothing.
+    pub warnings: Vec<String>,
 }
 
 impl Unused {
@@ -92,7 +94,10 @@ impl Unused {
     fn comments(&self, indent: &str) -> String {
         let mut text = String::new();
         for (name, reason) in &self.kept {
-            let _ = writeln!(text, "{indent}# not dropped: {}: {reason}", literal(name));
+            let _ = writeln!(text, "{indent}# not dropped: {}: {}", literal(name), escaped(reason));
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "{indent}# {}", escaped(warning));
         }
         text
     }
@@ -103,17 +108,32 @@ fn alternatives(names: &[String]) -> String {
     names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|")
 }
 
-/// Returns a string in double quotes, for YAML, JSON and the Collector's statements.
+/// Returns a text for a comment: characters that could end it are escaped.
+fn escaped(text: &str) -> String {
+    let literal = literal(text);
+    literal[1..literal.len() - 1].replace("\\\"", "\"").replace("\\\\", "\\")
+}
+
+/// Returns a string in double quotes, for YAML and the Collector's statements. Both know these escapes. Other characters
+/// than those of ASCII may be line breaks for a reader of YAML, or refused.
 fn literal(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut literal = String::from("\"");
+    for char in text.chars() {
+        let _ = match char {
+            '"' | '\\' => write!(literal, "\\{char}"),
+            ' '..='~' => write!(literal, "{char}"),
+            '\0'..='\u{ffff}' => write!(literal, "\\u{:04x}", u32::from(char)),
+            _ => write!(literal, "\\U{:08x}", u32::from(char)),
+        };
+    }
+    literal + "\""
 }
 
 /// Returns a string for YAML.
 fn quoted(text: &str) -> String {
-    if text.chars().any(|char| char.is_control() || char == '\u{feff}' || char == '\u{2028}' || char == '\u{2029}') {
-        literal(text)
-    } else {
-        format!("'{}'", text.replace('\'', "''"))
+    match text.chars().all(|char| matches!(char, ' '..='~')) {
+        true => format!("'{}'", text.replace('\'', "''")),
+        false => literal(text),
     }
 }
 
@@ -131,7 +151,8 @@ mod tests {
         Unused {
             metrics: owned(metrics),
             labels: owned(labels),
-            kept: vec![("up".to_owned(), "it is made".to_owned())],
+            kept: vec![("up".to_owned(), "it is\n- made".to_owned())],
+            warnings: vec!["a \u{2028}b".to_owned()],
         }
     }
 
@@ -144,7 +165,11 @@ mod tests {
         assert_eq!(rules[0]["action"], "drop");
         assert_eq!(rules[0]["regex"], "a\\.b|it's|x\ny");
         assert_eq!(rules[1]["regex"], "pod");
-        assert!(text.starts_with("# not dropped: \"up\": it is made\n"), "{text}");
+        assert!(text.starts_with("# not dropped: \"up\": it is\\u000a- made\n# a \\u2028b\nmetric"), "{text}");
+        let odd = Unused { metrics: vec!["nel\u{85}\u{7f}\u{1f600} x".to_owned()], ..Unused::default() }.prometheus();
+        let tree: serde_json::Value = serde_saphyr::from_str(&odd).unwrap();
+        assert_eq!(tree["metric_relabel_configs"][0]["regex"], "nel\u{85}\u{7f}\u{1f600} x");
+        assert!(odd.is_ascii(), "{odd}");
         let names: Vec<String> = (0..NAMES_PER_RULE + 1).map(|number| format!("m{number}")).collect();
         let many = Unused { metrics: names, ..Unused::default() };
         assert_eq!(many.prometheus().matches("action: drop").count(), 2);

@@ -8,6 +8,9 @@
 /// Stands for the unknown text of a variable. Letters only: it may be in a name, a string, or a regular expression.
 pub(crate) const VARIABLE: &str = "ChronoxideVariable";
 
+/// Most bytes of a variable or of the action of a template.
+const MAX_ENCLOSED_LEN: usize = 500;
+
 /// Text between holes: there is a hole after each part but the last.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts(Vec<String>);
@@ -69,6 +72,15 @@ pub(crate) fn prepare(text: &str) -> Parts {
                 parts.push(&replace_variables(&rest[..len]));
                 len
             }
+            '{' if template_len(rest).is_some() => {
+                let is_name = is_word(before);
+                if is_name {
+                    parts.push(VARIABLE)
+                } else {
+                    parts.push_hole()
+                }
+                template_len(rest).unwrap_or(rest.len())
+            }
             '[' if variable_len(rest).is_none() => {
                 let len = bracket_len(rest);
                 parts.push(plain_range(&rest[..len]));
@@ -91,7 +103,9 @@ pub(crate) fn prepare(text: &str) -> Parts {
                 // Modifiers of ranges that the grammar does not have yet.
                 let is_modifier = ["anchored", "smoothed"].contains(&&rest[..word]) && parts.ends_with_selector();
                 if offset == 0 && !is_modifier {
-                    parts.push(&rest[..word]);
+                    // Its name before version 3 of Prometheus.
+                    let is_old = &rest[..word] == "holt_winters";
+                    parts.push(if is_old { "double_exponential_smoothing" } else { &rest[..word] });
                 }
                 word + offset
             }
@@ -110,7 +124,13 @@ pub(crate) fn prepare(text: &str) -> Parts {
 pub(crate) fn replace_variables(text: &str) -> String {
     let (mut replaced, mut rest) = (String::new(), text);
     while let Some(char) = rest.chars().next() {
-        let variable = variable_len(rest);
+        if rest.starts_with("\\$") {
+            // The end of a text in a regular expression.
+            replaced.push_str("\\$");
+            rest = &rest[2..];
+            continue;
+        }
+        let variable = variable_len(rest).or_else(|| template_len(rest));
         replaced.push_str(if variable.is_some() { VARIABLE } else { &rest[..char.len_utf8()] });
         rest = &rest[variable.unwrap_or(char.len_utf8())..];
     }
@@ -121,7 +141,7 @@ pub(crate) fn replace_variables(text: &str) -> String {
 fn variable_len(text: &str) -> Option<usize> {
     let name_len = |text: &str| text.find(|char| !is_word(char) || char == ':').unwrap_or(text.len());
     let enclosed = |start: &str, end: &str| {
-        let inner = text.strip_prefix(start)?;
+        let inner = begin(text.strip_prefix(start)?);
         let len = inner.find(end)?;
         (name_len(inner) > 0 && !inner[..len].contains(['\n', '"'])).then_some(start.len() + len + end.len())
     };
@@ -133,6 +153,16 @@ fn variable_len(text: &str) -> Option<usize> {
     }
     let len = name_len(text.strip_prefix('$')?);
     (len > 0).then_some(1 + len)
+}
+
+/// Returns the length of the action of a template at the beginning of a text: `{{ .Values.job }}`.
+fn template_len(text: &str) -> Option<usize> {
+    begin(text.strip_prefix("{{")?).find("}}").map(|len| len + 4)
+}
+
+/// Returns the beginning of a text, where an end is looked for: in all of it, the time would grow with its square.
+fn begin(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_ENCLOSED_LEN)]
 }
 
 /// Returns the length of a string with its quotes, or of the rest if it does not end.
@@ -177,7 +207,8 @@ fn offset_len(text: &str) -> usize {
         _ if ["inf", "nan"].contains(&&*duration[..word_len(duration)].to_ascii_lowercase()) => {
             start + word_len(duration)
         }
-        Some('$' | '[') => variable_len(duration).map_or(0, |len| start + len),
+        // `${n}h`
+        Some('$' | '[') => variable_len(duration).map_or(0, |len| start + len + word_len(&duration[len..])),
         Some('(') => start + call_len(duration),
         // `step()`, `min_of(step(), 1s)`
         _ if duration[word_len(duration)..].starts_with('(') => {
@@ -255,6 +286,9 @@ mod tests {
         for (text, expected) in [
             ("x{job=\"$job\",pod=~'a-${pod:regex}|[[x]]$'}", format!("x{{job=\"{v}\",pod=~'a-{v}|{v}$'}}")),
             ("x_${unit}_total", format!("x_{v}_total")),
+            ("x{a=\"{{ .Values.a }}\"} > {{ .Values.b }}", format!("x{{a=\"{v}\"}} > ?")),
+            ("x{a=~\"a\\\\$b\"} offset ${n}h", "x{a=~\"a\\\\$b\"} ".to_owned()),
+            ("holt_winters(x[$a])", "double_exponential_smoothing(x[1m])".to_owned()),
             ("${a}_$b", format!("{v}_{v}")),
             ("topk($n, [[metric]])", "topk(?, ?)".to_owned()),
             ("x > $t", "x > ?".to_owned()),

@@ -117,7 +117,7 @@ fn dashboards_with_rows_variables_annotations_and_library_panels() {
     assert_eq!(found, expected);
     let others: Vec<(&str, u64)> =
         queries.other_languages.iter().map(|(name, count)| (name.as_str(), *count)).collect();
-    assert_eq!(others, [("loki", 1), ("tempo", 1)]);
+    assert_eq!(others, [("loki", 2), ("tempo", 1)]);
     let [absent] = &queries.unread[..] else { panic!("{:?}", queries.unread) };
     assert_eq!(absent.place.replace(&name, "d"), "d: library panel Absent");
     let job = queries.queries.iter().find(|query| query.place.ends_with("variable job")).unwrap();
@@ -186,7 +186,8 @@ fn logs_and_lists_of_queries() {
     let path = folder.path().join("queries");
     fs::write(&path, log).unwrap();
     let queries = Queries::read([&path]).unwrap();
-    let counts: Vec<(&str, u64)> = queries.queries.iter().map(|query| (query.text.as_str(), query.count)).collect();
+    let parsed = queries.queries.iter().filter(|query| query.is_parsed);
+    let counts: Vec<(&str, u64)> = parsed.map(|query| (query.text.as_str(), query.count)).collect();
     assert_eq!((counts, queries.other_lines), (vec![("up", 2), ("sum(load)", 1)], 1));
     let [torn] = &queries.unread[..] else { panic!("{:?}", queries.unread) };
     assert!(torn.place.ends_with("queries: line 6"), "{torn:?}");
@@ -215,14 +216,16 @@ fn folders_are_searched_and_what_is_left_out_is_named() {
     fs::write(at("rules/..data/b.yaml"), "groups: [{name: g, rules: [{record: r, expr: down}]}]").unwrap();
     fs::write(at("rules/values.yaml"), "replicas: 3\n").unwrap();
     fs::write(at("rules/broken.yaml"), "a: [\n").unwrap();
-    fs::write(at("rules/binary.txt"), b"\xff\xfe").unwrap();
+    fs::write(at("rules/binary.promql"), b"\xff\xfe").unwrap();
+    fs::write(at("rules/notes.txt"), "not a query").unwrap();
     fs::write(at("readme.md"), "up").unwrap();
     let queries = Queries::read([folder.path()]).unwrap();
-    assert_eq!(queries.queries.iter().map(|query| query.text.as_str()).collect::<Vec<_>>(), ["up"]);
+    let parsed = queries.queries.iter().filter(|query| query.is_parsed);
+    assert_eq!(parsed.map(|query| query.text.as_str()).collect::<Vec<_>>(), ["up"]);
     let names =
         |paths: Vec<&str>| paths.iter().map(|path| path.rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>();
-    assert_eq!(names(queries.ignored.iter().map(String::as_str).collect()), ["readme.md", "values.yaml"]);
-    assert_eq!(names(queries.unread.iter().map(|one| one.place.as_str()).collect()), ["binary.txt", "broken.yaml"]);
+    assert_eq!(names(queries.ignored.iter().map(String::as_str).collect()), ["readme.md", "notes.txt", "values.yaml"]);
+    assert_eq!(names(queries.unread.iter().map(|one| one.place.as_str()).collect()), ["binary.promql", "broken.yaml"]);
     assert_eq!(queries.files, 4);
 
     let error = Queries::read([at("absent.yaml")]).unwrap_err();
@@ -239,8 +242,77 @@ fn hostile_files_are_listed() {
     let deep_yaml = "- ".repeat(100_000);
     for (name, text) in [("bomb.yaml", &bomb), ("deep.json", &deep_json), ("deep.yaml", &deep_yaml)] {
         let queries = read(name, text);
-        assert_eq!((queries.queries.len(), queries.unread.len()), (0, 1), "{name}");
+        assert!(queries.queries.iter().all(|query| !query.is_parsed), "{name}");
+        assert_eq!(queries.unread.len(), 1, "{name}");
     }
     let kinds = [Kind::Alert, Kind::Recording, Kind::Dashboard, Kind::Template, Kind::Query];
     assert_eq!(serde_json::to_string(&kinds).unwrap(), r#"["alert","recording","dashboard","template","query"]"#);
+}
+
+#[test]
+fn logs_are_known_by_any_of_their_first_lines() {
+    let entry = r#"{"params":{"query":"up"},"ts":"2026-11-30T00:00:00Z"}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("queries.log");
+    for before in ["", "\n\n", "\u{feff}", "ery\":\"torn\"}}\n", "{\"level\":\"info\",\"t\":\"2026\"}\n"] {
+        fs::write(&path, format!("{before}{entry}\n{entry}\n")).unwrap();
+        let queries = Queries::read([&path]).unwrap();
+        let parsed: Vec<_> = queries.queries.iter().filter(|query| query.is_parsed).map(|query| query.count).collect();
+        assert_eq!(parsed, [2], "{before:?}");
+    }
+}
+
+#[test]
+fn links_are_followed_once_and_pipes_are_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("rules/sub")).unwrap();
+    fs::create_dir(at("other")).unwrap();
+    fs::write(at("other/q.promql"), "up").unwrap();
+    for (link, target) in [("rules/link", "../other"), ("rules/sub/up", ".."), ("rules/dangling.yaml", "absent")] {
+        std::os::unix::fs::symlink(target, at(link)).unwrap();
+    }
+    assert!(std::process::Command::new("mkfifo").arg(at("rules/pipe.yaml")).status().unwrap().success());
+    let queries = Queries::read([at("rules")]).unwrap();
+    assert_eq!(queries.queries.iter().map(|query| query.text.as_str()).collect::<Vec<_>>(), ["up"]);
+    assert_eq!((queries.ignored.len(), queries.unread.len()), (1, 1));
+    assert!(queries.ignored[0].ends_with("pipe.yaml") && queries.unread[0].place.ends_with("dangling.yaml"));
+}
+
+#[test]
+fn files_in_files_are_read_whatever_their_name() {
+    let rules = "groups:\n- name: g\n  rules:\n  - {alert: A, expr: sum(x)}\n";
+    let indented = rules.replace('\n', "\n    ");
+    let map = format!(
+        "kind: ConfigMap\ndata:\n  alerts: |\n    {indented}\n---\nroute: {{main: web}}\nmy.json: '{{\"panels\": [{{\"targets\": [{{\"expr\": \"sum(y)\"}}]}}]}}'\n"
+    );
+    let selectors: Vec<String> = read("m.yaml", &map)
+        .queries
+        .iter()
+        .flat_map(|query| &query.needs)
+        .map(|need| need.selector.to_string())
+        .collect();
+    assert_eq!(selectors, [r#"{__name__="x"}"#, r#"{__name__="y"}"#]);
+    let settings = "kind: ConfigMap\ndata:\n  app.json: '{broken'\n  config.yaml: |\n    a: {{ b }}\n";
+    assert_eq!(read("s.yaml", settings).unread, []);
+    let template =
+        "{{- if .Values.on }}\ngroups: [{name: g, rules: [{alert: A, expr: sum(http_errors)}]}]\n{{- end }}\n";
+    let queries = read("t.yaml", template);
+    let has_word =
+        queries.queries[0].needs.iter().any(|need| need.selector.to_string() == r#"{__name__="http_errors"}"#);
+    assert_eq!((queries.unread.len(), queries.queries[0].is_parsed, has_word), (1, false, true));
+}
+
+#[test]
+fn variables_of_labels_and_data_sources_without_a_type() {
+    let dashboard = r#"{"panels": [{"datasource": {"type": "loki"}, "targets": [{"datasource": {"uid": "p"}, "expr": "sum(y)"}]}],
+        "templating": {"list": [{"type": "query", "name": "l", "query": "label_values($label)"},
+            {"type": "query", "name": "m", "query": "label_values(x, $label)"},
+            {"type": "adhoc", "name": "a", "baseFilters": [{"key": "b"}]}]}}"#;
+    let queries = read("d.json", dashboard);
+    let find = |text: &str| queries.queries.iter().find(|query| query.text == text).unwrap();
+    assert_eq!(find("sum(y)").needs[0].selector.to_string(), r#"{__name__="y"}"#);
+    assert!(find("label_values($label)").needs_all_labels);
+    assert!(!find("label_values(x, $label)").needs[0].labels.uses("any").is_empty());
+    assert!(queries.queries.iter().any(|query| query.labels.contains("b")));
 }

@@ -8,11 +8,12 @@ use chronoxide_reader::{Block, Checks};
 use chronoxide_select::{IndexedBlock, Limits};
 use chronoxide_testkit::plan::{Plan, build};
 use chronoxide_testkit::random::Random;
-use chronoxide_usage::{BlockUsage, Queries, Use};
+use chronoxide_usage::{BlockUsage, Queries};
 
 type Labels = BTreeMap<String, String>;
 
-const QUERIES: [&str; 16] = [
+const QUERIES: [&str; 17] = [
+    "count({__name__!=\"\",c=\"1\",d!=\"2\"})",
     "sum(m3{d=\"\",b=~\"1|\"})",
     "m4{a!=\"1\",c=\"7\"}",
     "sum by (a) (m1)",
@@ -67,32 +68,21 @@ fn usage_is_that_of_a_plain_filter() {
         let mut needed: BTreeSet<(String, String)> = BTreeSet::new();
         for (number, query) in queries.queries.iter().enumerate() {
             for need in &query.needs {
-                let matched: Vec<&Labels> = (all.iter())
-                    .filter(|labels| {
-                        need.selector.matches_labels(labels.iter().map(|(name, value)| (name.as_str(), value.as_str())))
-                    })
-                    .collect();
-                // Series that lack a label are selected by a matcher that accepts the empty value, so that others need
-                // it.
-                let candidates = all.iter().filter(|labels| {
-                    let narrow = need.selector.matchers().iter().filter(|matcher| !matcher.matches(""));
-                    narrow.clone().all(|matcher| matcher.matches(&value(labels, matcher.name())))
-                });
-                let candidates: Vec<&Labels> = candidates.collect();
-                for name in ["a", "b", "c", "d", "le"] {
-                    let has_label = candidates.iter().any(|labels| labels.contains_key(name));
-                    if has_label && need.labels.uses(name).contains(&Use::Selected) {
-                        labels.entry(name.to_owned()).or_default().insert(number);
-                        needed.extend(candidates.iter().map(|other| (value(other, "__name__"), name.to_owned())));
-                    }
-                }
-                for series in &matched {
+                // A selector with a name stands for all series of that name, others for those with the wanted labels.
+                let wide = || need.selector.matchers().iter().filter(|matcher| !matcher.matches(""));
+                let has_name = wide()
+                    .any(|matcher| matcher.name() == "__name__" && ["=", "=~"].contains(&matcher.operator().sign()));
+                let is_reached = |labels: &&Labels| {
+                    let mut counted = wide().filter(|matcher| !has_name || matcher.name() == "__name__");
+                    counted.all(|matcher| matcher.matches(&value(labels, matcher.name())))
+                };
+                let reached: Vec<&Labels> = all.iter().filter(is_reached).collect();
+                for series in &reached {
                     metrics.entry(value(series, "__name__")).or_default().insert(number);
-                    for (name, _) in
-                        series.iter().filter(|(name, _)| *name != "__name__" && !need.labels.uses(name).is_empty())
-                    {
+                    let used = series.keys().filter(|name| *name != "__name__" && !need.labels.uses(name).is_empty());
+                    for name in used {
                         labels.entry(name.clone()).or_default().insert(number);
-                        needed.extend(matched.iter().map(|other| (value(other, "__name__"), name.clone())));
+                        needed.extend(reached.iter().map(|other| (value(other, "__name__"), name.clone())));
                     }
                 }
             }

@@ -1,12 +1,14 @@
 //! Arguments of the command.
 
+use std::fmt::Display;
+use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use chronoxide_compactor::schedule::MAX_SHARDS;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
-use chronoxide_compactor::{AnnotationPolicy, CompactOptions, KeptColumns, Rewrite, Shards};
+use chronoxide_compactor::{AnnotationPolicy, CompactOptions, HashLabels, KeptColumns, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
 use chronoxide_publish::{Disk, make_folder};
 use chronoxide_select::Selector;
@@ -125,6 +127,14 @@ pub(crate) struct Arguments {
     /// Rename a label, replacing a label that already has the new name; may be repeated
     #[arg(long = "rename-label", value_name = "OLD=NEW", value_parser = rename, help_heading = "Rewriting")]
     pub(crate) rename_labels: Vec<(String, String)>,
+
+    /// Replace the values of a label by keyed hashes of 16 digits; may be repeated. Equal values have equal hashes
+    #[arg(long = "hash-label", value_name = "LABEL", requires = "hash_key", help_heading = "Rewriting")]
+    pub(crate) hash_labels: Vec<String>,
+
+    /// File with the key of --hash-label: 16 bytes or more, without the line break at its end
+    #[arg(long, value_name = "FILE", requires = "hash_labels", help_heading = "Rewriting")]
+    pub(crate) hash_key: Option<PathBuf>,
 
     /// Keep only this series column, or another --keep-column. `*` at the end stands for any text:
     /// 'prometheus.chunks/*'
@@ -254,7 +264,8 @@ Examples:
   chronoxide-compact s3://metrics/blocks/ --delete-inputs --grace 1h
   chronoxide-compact schedule s3://metrics/blocks/ --job-memory 2GiB -o schedule.json
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid
-  chronoxide-compact week.cx -o used.cx --keep-used rules/ dashboards/";
+  chronoxide-compact week.cx -o used.cx --keep-used rules/ dashboards/
+  chronoxide-compact week.cx -o shared.cx --hash-label customer --hash-key key.txt";
 
 /// Policy for annotations that differ between inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -278,7 +289,7 @@ impl From<Annotations> for AnnotationPolicy {
 }
 
 impl Arguments {
-    /// Returns the options of the merge.
+    /// Returns the options of the merge, except hashed labels, whose key must be read: see [`Arguments::hash_labels`].
     pub(crate) fn options(&self) -> CompactOptions {
         let shards = self.shards.map(|count| (count, None)).or(self.shard.map(|shard| (shard.count(), Some(shard))));
         CompactOptions {
@@ -290,11 +301,25 @@ impl Arguments {
             }),
             keep: self.keep.clone(),
             drop: self.drop.clone(),
-            rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
+            rewrite: Rewrite {
+                drop_labels: self.drop_labels.clone(),
+                rename_labels: self.rename_labels.clone(),
+                ..Rewrite::default()
+            },
             columns: KeptColumns { keep: self.keep_columns.clone(), drop: self.drop_columns.clone() },
             lift_external_labels: self.lift_external_labels,
             ..self.outputs.options()
         }
+    }
+
+    /// Reads the key of the hashed labels.
+    pub(crate) fn hash_labels(&self) -> Result<HashLabels, Failure> {
+        let Some(file) = &self.hash_key else { return Ok(HashLabels::default()) };
+        let named = |error: &dyn Display| format!("{}: {error}", file.display());
+        let key = fs::read(file).map_err(|error| Failure::new(Exit::Io, named(&error)))?;
+        let key = key.strip_suffix(b"\n").unwrap_or(&key);
+        let key = key.strip_suffix(b"\r").unwrap_or(key);
+        HashLabels::new(self.hash_labels.clone(), key).map_err(|error| usage(named(&error)))
     }
 
     /// Refuses options that would have no effect.

@@ -87,8 +87,9 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         "--grace conflicts with --annotations drop: later runs prove that nothing is missing from the outputs"
     } else if arguments.force {
         "--force needs a file as output: blocks in a folder are named after their ids and never replaced"
-    } else if arguments.options().is_rewriting() || !arguments.keep_used.is_empty() {
-        "--keep, --drop, --keep-used, --drop-label, --rename-label, --keep-column, --drop-column and --lift-external-labels need named files (DIR/*.cx): in a folder only blocks that are due for a merge would change"
+    } else if arguments.options().is_rewriting() || !arguments.keep_used.is_empty() || !arguments.hash_labels.is_empty()
+    {
+        "--keep, --drop, --keep-used, --hash-label, --drop-label, --rename-label, --keep-column, --drop-column and --lift-external-labels need named files (DIR/*.cx): in a folder only blocks that are due for a merge would change"
     } else {
         return Ok(());
     };

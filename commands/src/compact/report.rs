@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::engine::{PublishedOutput, Workplace};
 use chronoxide_compactor::strategy::times;
-use chronoxide_compactor::{Phase, Summary};
+use chronoxide_compactor::{HashedLabel, Phase, Summary};
 use chronoxide_format::view::{Job, TimeRange};
 use chronoxide_publish::Published;
 use chronoxide_text::escape::{Escaped, TerminalSafe};
@@ -119,6 +119,9 @@ impl Report {
         let seconds: serde_json::Map<_, _> = (Phase::ALL.iter())
             .map(|&phase| (phase.name().to_owned(), self.summary.timings.duration(phase).as_secs_f64().into()))
             .collect();
+        let hashed = self.summary.hashed.iter().map(|HashedLabel { name, values, hashes }| {
+            serde_json::json!({ "label": name, "values": values, "hashes": hashes })
+        });
         serde_json::json!({
             "inputs": self.inputs,
             "outputs": outputs.collect::<Vec<_>>(),
@@ -139,6 +142,7 @@ impl Report {
             "shard": arguments.shard.map(|shard| shard.to_string()),
             "shards": arguments.shards,
             "unmatched": self.summary.unmatched,
+            "hashed": hashed.collect::<Vec<_>>(),
         })
     }
 
@@ -177,6 +181,10 @@ impl Report {
         }
         if !self.deleted.is_empty() {
             writeln!(out, "  deleted      {}", human::count_of(self.deleted.len() as u64, "input"))?;
+        }
+        for HashedLabel { name, values, hashes } in &self.summary.hashed {
+            let [values, hashes] = [*values, *hashes].map(human::count);
+            writeln!(out, "  hashed       {}: {values} values, {hashes} hashes", Escaped(name))?;
         }
         for unmatched in &self.summary.unmatched {
             writeln!(out, "  note         no match: {}", Escaped(unmatched))?;

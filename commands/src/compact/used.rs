@@ -18,8 +18,11 @@ use crate::{Exit, Failure, HasExit, json_line, print, print_styled};
 
 const METRIC: &str = "__name__";
 
-/// Names in one selector: a regular expression of all names could take too much memory.
+/// Names in one selector, if few selectors suffice: a regular expression of all names could take too much memory.
 const NAMES_PER_SELECTOR: usize = 200;
+
+/// Most selectors: a compaction takes some 60 at most, and the user may give others.
+const MAX_SELECTORS: usize = 32;
 
 /// Metrics of all inputs, with their series; an empty name stands for series without one. A series in several inputs
 /// counts in each.
@@ -120,7 +123,8 @@ impl Metrics {
             let matcher = Matcher::new(METRIC, Operator::Matches, names.join("|"));
             matcher.map(|matcher| vec![matcher].into()).map_err(|error| usage(error.to_string()))
         };
-        names.chunks(NAMES_PER_SELECTOR).map(selector).collect()
+        let per_selector = names.len().div_ceil(MAX_SELECTORS).max(NAMES_PER_SELECTOR);
+        names.chunks(per_selector).map(selector).collect()
     }
 }
 

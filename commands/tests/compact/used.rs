@@ -94,3 +94,46 @@ fn nothing_is_written_if_a_query_is_not_understood_or_none_selects_anything() {
     let output = compact(folder.path(), &["blocks", "--keep-used", "q.promql"]);
     assert!(assert_exit(&output, 2).contains("need named files"));
 }
+
+#[test]
+fn many_unused_metrics_are_dropped_by_few_selectors() {
+    let (folder, _) = fixture();
+    let names: Vec<String> = (0..9_000).map(|number| format!("a_metric_with_a_usual_name_{number}")).collect();
+    let mut series: Vec<Vec<(&str, &str)>> = names.iter().map(|name| vec![("__name__", name.as_str())]).collect();
+    series.push(vec![("__name__", "up"), ("job", "a")]);
+    let series: Vec<&[(&str, &str)]> = series.iter().map(Vec::as_slice).collect();
+    write(&folder.path().join("many.cx"), &labelsets(&series));
+    let arguments = ["many.cx", "-o", "few.cx", "--keep-used", "q.promql", "--drop", "{job=\"z\"}", "--drop", "late"];
+    assert_exit(&compact(folder.path(), &arguments), 0);
+    let kept = content(&fs::read(folder.path().join("few.cx")).unwrap());
+    assert_eq!(kept, labelsets(&[&[("__name__", "up"), ("job", "a")]]));
+}
+
+#[test]
+fn values_are_hashed_with_a_key_from_a_file() {
+    let (folder, [first, _]) = fixture();
+    fs::write(folder.path().join("key"), "0123456789abcdef\n").unwrap();
+    fs::write(folder.path().join("short"), "0123\n").unwrap();
+    let arguments = ["1.cx", "-o", "hashed.cx", "--hash-label", "job", "--hash-key", "key"];
+    let message = assert_exit(&compact(folder.path(), &arguments), 0);
+    assert!(message.contains("hashed       \"job\": 2 values, 2 hashes"), "{message}");
+    // printf %s a | openssl dgst -sha256 -hmac 0123456789abcdef
+    let hashes = [("a", "0c806ca38a87cad9"), ("nameless", "78d18db5309d80e2")];
+    let expected: BTreeSet<Labelset> = (first.into_iter())
+        .map(|mut labels| {
+            let job = labels.get_mut("job").unwrap();
+            *job = hashes.iter().find(|(value, _)| value == job).unwrap().1.to_owned();
+            labels
+        })
+        .collect();
+    assert_eq!(content(&fs::read(folder.path().join("hashed.cx")).unwrap()), expected);
+
+    let short = ["1.cx", "-o", "no.cx", "--hash-label", "job", "--hash-key", "short"];
+    assert!(assert_exit(&compact(folder.path(), &short), 2).contains("short: a key of 4 bytes"));
+    let absent = ["1.cx", "-o", "no.cx", "--hash-label", "job", "--hash-key", "absent"];
+    assert!(assert_exit(&compact(folder.path(), &absent), 1).contains("absent"));
+    assert!(
+        assert_exit(&compact(folder.path(), &["1.cx", "-o", "no.cx", "--hash-label", "job"]), 2).contains("--hash-key")
+    );
+    assert!(!folder.path().join("no.cx").exists());
+}

@@ -69,6 +69,15 @@ pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError
     if options.rewrite.renamed().any(|(_, new)| is_reserved_name(new)) {
         return refused("names of labels that begin with U+0000 are reserved");
     }
+    let Rewrite { drop_labels, rename_labels, hash_labels } = &options.rewrite;
+    for name in hash_labels.names() {
+        if name == "__name__" {
+            return refused("the name of a metric cannot be hashed: its metadata would still have it");
+        }
+        if drop_labels.contains(name) || rename_labels.iter().any(|(old, new)| old == name || new == name) {
+            return refused("a label that is hashed cannot be dropped or renamed, nor replaced by another");
+        }
+    }
     let Some(shards) = &options.shards else { return Ok(()) };
     let is_by = |name: &String| *name == shards.by;
     if shards.only.is_some() && options.max_series_per_block.is_some() {
@@ -76,7 +85,9 @@ pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError
             "one shard of a job cannot be cut into several blocks: the job's other runs could not know its number of outputs",
         );
     }
-    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    if hash_labels.names().iter().any(is_by) {
+        return refused("the label that series are sharded by cannot be hashed");
+    }
     if drop_labels.iter().any(is_by) || rename_labels.iter().any(|(old, new)| is_by(old) || is_by(new)) {
         return refused("the label that series are sharded by cannot be dropped or renamed");
     }

@@ -26,11 +26,11 @@ impl<'a> Labels<'a> {
         let (inputs, options, lifted) = (pipeline.inputs(), pipeline.options(), &verified.lifted);
         pipeline.time(Phase::Tables, || {
             let new_names = options.rewrite.renamed().map(|(_, new)| new);
-            let new_symbols: Vec<&str> =
-                new_names.chain(lifted.labels().flat_map(|(name, value)| [name, value])).collect();
+            let lifted_symbols = lifted.labels().flat_map(|(name, value)| [name, value]);
+            let new_symbols: Vec<&str> = new_names.chain(lifted_symbols).chain(verified.hashes.all()).collect();
             let symbols = merge_symbols(inputs, &new_symbols)?;
             pipeline.watch.progress(Phase::Tables, 1, 4)?;
-            let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite, lifted)?;
+            let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite, (lifted, &verified.hashes))?;
             pipeline.watch.progress(Phase::Tables, 2, 4)?;
             Ok(Self {
                 changes: KeyChanges::new(&options.rewrite, &vocabulary),

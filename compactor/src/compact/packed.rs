@@ -110,6 +110,7 @@ impl<'a> Packed<'a> {
         summary.optional_sections_left_out = pipeline.inputs().iter().flat_map(BlockView::unknown_sections).count();
         summary.unmatched = unmatched(options, &merged.filter, &planned.labels.vocabulary);
         summary.unmatched.extend_from_slice(&verified.columns.unmatched);
+        summary.hashed.clone_from(&verified.hashes.labels);
         verified.totals.balance(&rows.outputs, &rows.tally, &summary)?;
         Ok(Self { merged, rows, contents: spool.contents(), is_all_used, summary })
     }

@@ -5,7 +5,7 @@ use chronoxide_format::identity::Fingerprint;
 use super::packed::MergedOutputs;
 use crate::merge::{Filter, Vocabulary};
 use crate::progress::Timings;
-use crate::{CompactOptions, Rewrite};
+use crate::{CompactOptions, HashedLabel, Rewrite};
 
 /// Counts of a compaction.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct Summary {
     pub optional_sections_left_out: usize,
     /// Selectors that matched no series, and labels to drop or rename that no series had, as text.
     pub unmatched: Vec<String>,
+    /// Labels whose values were hashed.
+    pub hashed: Vec<HashedLabel>,
     /// Duration of each phase.
     pub timings: Timings,
 }
@@ -50,6 +52,7 @@ impl Default for Summary {
             optional_sections_copied: 0,
             optional_sections_left_out: 0,
             unmatched: Vec::new(),
+            hashed: Vec::new(),
             timings: Timings::default(),
         }
     }
@@ -85,8 +88,10 @@ pub(super) fn unmatched(options: &CompactOptions, filter: &Filter, vocabulary: &
         selectors.filter(|(number, _)| !filter.has_matched(*number)).map(|(_, selector)| selector).collect();
     // The vocabulary has new names of labels even if no input has the old name.
     let is_absent = |name: &str| vocabulary.key(name).is_none_or(|key| !vocabulary.is_in_an_input(key));
-    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    let Rewrite { drop_labels, rename_labels, hash_labels } = &options.rewrite;
     unmatched.extend(drop_labels.iter().filter(|name| is_absent(name)).map(|name| format!("drop label {name:?}")));
+    let hashed = hash_labels.names().iter().filter(|name| is_absent(name));
+    unmatched.extend(hashed.map(|name| format!("hash label {name:?}")));
     let renamed = rename_labels.iter().filter(|(old, _)| is_absent(old));
     unmatched.extend(renamed.map(|(old, new)| format!("rename label {old:?} to {new:?}")));
     unmatched

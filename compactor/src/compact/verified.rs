@@ -12,6 +12,7 @@ use super::planning::Planning;
 use crate::columns::MergedColumns;
 use crate::error::InInput;
 use crate::external::Lifted;
+use crate::hashing::Hashes;
 use crate::memory::Need;
 use crate::progress::Phase;
 use crate::{CompactError, meta};
@@ -27,6 +28,8 @@ pub(super) struct Verified<'a> {
     pub meta: BlockMeta,
     /// External labels that become labels of series.
     pub lifted: Lifted,
+    /// Hashes of the values of hashed labels.
+    pub hashes: Hashes,
     pub columns: MergedColumns<'a>,
 }
 
@@ -57,7 +60,13 @@ impl<'a> Verified<'a> {
                 meta.carried = only.carried_sections().in_input(0)?.map(Arc::new);
             }
             check_names(meta.policy, options)?;
-            Ok(Self { totals, planning, memory, metas, meta, lifted, columns })
+            let hashes = Hashes::new(inputs, &options.rewrite.hash_labels)?;
+            if lifted.labels().any(|(name, _)| options.rewrite.hash_labels.names().iter().any(|hashed| hashed == name))
+            {
+                let what = "a label that is hashed cannot be lifted from external labels";
+                return Err(CompactError::Options { what });
+            }
+            Ok(Self { totals, planning, memory, metas, meta, lifted, hashes, columns })
         })
     }
 }

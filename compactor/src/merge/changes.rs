@@ -1,4 +1,4 @@
-//! Keys that are dropped or renamed: [`KeyChanges`].
+//! Keys that are dropped, renamed or hashed: [`KeyChanges`].
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,8 @@ pub(crate) struct KeyChanges {
     after: Vec<Option<u32>>,
     /// Keys that are renamed to a key, the winning one first.
     sources: BTreeMap<u32, Vec<u32>>,
+    /// Value codes of the hashes, by key that is hashed.
+    hashed: BTreeMap<u32, Vec<u32>>,
 }
 
 impl KeyChanges {
@@ -28,7 +30,9 @@ impl KeyChanges {
         for key in rewrite.drop_labels.iter().filter_map(|name| vocabulary.key(name)) {
             after[key as usize] = None;
         }
-        Self { after, sources }
+        let hashed = rewrite.hash_labels.names().iter().filter_map(|name| vocabulary.key(name));
+        let hashed = hashed.map(|key| (key, vocabulary.hashed_codes(key, &rewrite.hash_labels))).collect();
+        Self { after, sources, hashed }
     }
 
     /// Returns the new key; `None` if the key is dropped.
@@ -36,10 +40,16 @@ impl KeyChanges {
         self.after[key as usize]
     }
 
-    /// Returns the keys after the changes, increasing, and true if they differ from `keys`.
+    /// Returns the new code of each value code of a key, if the key is hashed.
+    pub(crate) fn hashed_codes(&self, key: u32) -> Option<&[u32]> {
+        self.hashed.get(&key).map(Vec::as_slice)
+    }
+
+    /// Returns the keys after the changes, increasing, and true if they or their values differ from those before.
     pub(crate) fn keys_after(&self, keys: Vec<u32>) -> (Vec<u32>, bool) {
         if keys.iter().all(|&key| self.key_after(key) == Some(key)) {
-            return (keys, false);
+            let is_hashed = keys.iter().any(|key| self.hashed.contains_key(key));
+            return (keys, is_hashed);
         }
         let mut after: Vec<u32> = keys.iter().filter_map(|&key| self.after[key as usize]).collect();
         after.sort_unstable();

@@ -24,7 +24,7 @@ pub(super) const MAX_LEVEL: u32 = 31;
 #[derive(Debug)]
 enum Leaf {
     /// A label of an input's column: the column, the position among its labels, and the new value codes if the key is
-    /// renamed.
+    /// renamed or hashed.
     Own { column: usize, place: usize, renamed: Option<Vec<u32>> },
     /// One value for all series.
     Constant(u32),
@@ -120,7 +120,11 @@ impl<'a> Translation<'a> {
                 return (key, Leaf::Constant(code));
             }
             let old = changes.source(key, &own_keys);
-            (key, own(old, (old != key).then(|| vocabulary.renamed_codes(old, key))))
+            let renamed = match changes.hashed_codes(old) {
+                Some(codes) => Some(codes.to_vec()),
+                None => (old != key).then(|| vocabulary.renamed_codes(old, key)),
+            };
+            (key, own(old, renamed))
         };
         let target = |&part: &Part| {
             let is_same = |column: &Behind| context.parts[source.input][column.table.0 as usize] == Some(part);

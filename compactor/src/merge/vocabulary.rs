@@ -13,6 +13,7 @@ use super::symbols::MergedSymbols;
 use crate::CompactError;
 use crate::error::InInput;
 use crate::external::Lifted;
+use crate::hashing::{HashLabels, Hashes};
 use crate::rewrite::Rewrite;
 
 /// A key, and its values in all inputs.
@@ -38,12 +39,12 @@ pub(crate) struct Vocabulary<'a> {
 
 impl<'a> Vocabulary<'a> {
     /// Merges keys by name, and the dictionaries of each key. A key also gets the values of keys that are renamed to
-    /// it, and of external labels that are lifted to it.
+    /// it, of external labels that are lifted to it, and the hashes of its values if it is hashed.
     pub(crate) fn merge(
         inputs: &'a [BlockView<'a>],
         merged: MergedSymbols<'a>,
         rewrite: &Rewrite,
-        lifted: &Lifted,
+        (lifted, hashes): (&Lifted, &Hashes),
     ) -> Result<Self, CompactError> {
         let MergedSymbols { symbols, maps } = merged;
         // Keys by name, each with the inputs that have it.
@@ -77,6 +78,7 @@ impl<'a> Vocabulary<'a> {
                     values.extend(values_of(inputs, &sources[old], &maps)?);
                 }
                 values.extend(added.get(&name).cloned());
+                values.push(hashes.get(symbols[name as usize]).iter().filter_map(|hash| symbol(hash)).collect());
                 let key = merge_values(name, &values, &symbols);
                 let codes = values.iter().take(of_name.len()).map(|own| positions(own, &key.values)).collect();
                 Ok((key, codes))
@@ -134,6 +136,17 @@ impl<'a> Vocabulary<'a> {
         let all = &self.keys[new as usize].values;
         let code = |value| all.binary_search(value).unwrap_or_default() as u32;
         self.keys[old as usize].values.iter().map(code).collect()
+    }
+
+    /// Maps the value codes of a key to the codes of the hashes of the values. A hash itself keeps its code.
+    pub(crate) fn hashed_codes(&self, key: u32, hash_labels: &HashLabels) -> Vec<u32> {
+        let all = &self.keys[key as usize].values;
+        let code = |(code, value)| {
+            let hash = hash_labels.hash(value);
+            let symbol = self.symbols.binary_search(&hash.as_str()).ok();
+            symbol.and_then(|symbol| all.binary_search(&(symbol as u32)).ok()).map_or(code, |code| code as u32)
+        };
+        (0..).zip(self.values(key)).map(code).collect()
     }
 }
 

@@ -316,8 +316,11 @@ fn wide_blocks() -> (Vec<Vec<u8>>, Vec<u8>) {
 pub fn scenes() -> Vec<Scene> {
     let default = CompactOptions::default;
     let plain = CompactOptions { layout: Layout::BitPacked, ..default() };
-    let rewrite =
-        Rewrite { drop_labels: vec!["le".to_owned()], rename_labels: vec![("pod".to_owned(), "instance".to_owned())] };
+    let rewrite = Rewrite {
+        drop_labels: vec!["le".to_owned()],
+        rename_labels: vec![("pod".to_owned(), "instance".to_owned())],
+        ..Rewrite::default()
+    };
     let drop = vec![r#"{pod="pod-3"}"#.parse().unwrap()];
     let most = NonZeroU32::new(28);
     let fixed = CompactOptions { layout: Layout::FixedWidth, ..default() };

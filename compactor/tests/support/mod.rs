@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::process::Output;
 
-use chronoxide_compactor::{CompactOptions, Rewrite};
+use chronoxide_compactor::{CompactOptions, HashLabels, Rewrite};
 use chronoxide_format::view::BlockView;
 use chronoxide_merge_model::{NAMES, RENAMES, SELECTORS};
 use chronoxide_planner::Layout;
@@ -32,10 +32,16 @@ pub fn random_options(random: &mut Random) -> CompactOptions {
     };
     let rename = |(old, new): (&str, &str)| (old.to_owned(), new.to_owned());
     let rewrite = if random.percent(60) {
-        Rewrite {
-            drop_labels: some(&NAMES, 20, random).into_iter().map(str::to_owned).collect(),
-            rename_labels: some(&RENAMES, 30, random).into_iter().map(rename).collect(),
-        }
+        let drop_labels: Vec<String> = some(&NAMES, 20, random).into_iter().map(str::to_owned).collect();
+        let rename_labels: Vec<(String, String)> = some(&RENAMES, 30, random).into_iter().map(rename).collect();
+        let is_free = |name: &String| {
+            name != "__name__"
+                && !drop_labels.contains(name)
+                && !rename_labels.iter().any(|(old, new)| old == name || new == name)
+        };
+        let hashed = some(&NAMES, 20, random).into_iter().map(str::to_owned).filter(is_free).collect();
+        let hash_labels = HashLabels::new(hashed, b"0123456789abcdef").unwrap();
+        Rewrite { drop_labels, rename_labels, hash_labels }
     } else {
         Rewrite::default()
     };

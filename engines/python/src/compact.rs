@@ -100,7 +100,7 @@ pub(crate) fn compact<'py>(
         max_series_per_block,
         keep: selectors(&mut patterns, &keep)?,
         drop: selectors(&mut patterns, &drop)?,
-        rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect() },
+        rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect(), ..Rewrite::default() },
         columns: KeptColumns { keep: keep_columns, drop: drop_columns },
         keeps_inputs: true,
         ..CompactOptions::default()

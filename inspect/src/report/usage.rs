@@ -20,8 +20,11 @@ const MAX_PLACES: usize = 8;
 /// Labels that are tried one by one for whether series differ without them.
 const MAX_TRIED: usize = 20;
 
+/// Labels that tell targets apart: those of the next target would be equal to those of another one without them.
+const TARGET: [&str; 2] = ["instance", "job"];
+
 /// Metrics that a server makes itself, which relabelling does not see.
-const MADE: [&str; 8] = [
+const MADE: [&str; 10] = [
     "ALERTS",
     "ALERTS_FOR_STATE",
     "up",
@@ -29,6 +32,8 @@ const MADE: [&str; 8] = [
     "scrape_samples_scraped",
     "scrape_samples_post_metric_relabeling",
     "scrape_series_added",
+    "scrape_body_size_bytes",
+    "scrape_sample_limit",
     "scrape_timeout_seconds",
 ];
 
@@ -222,14 +227,17 @@ impl UnusedLabels {
         let mut unused = Vec::new();
         for label in labels.iter().filter(|label| label.used_by.queries == 0) {
             let is_there = subject.view().key(&label.name)?.is_some_and(|key| keys.contains(&key.0));
-            if is_there && !KEPT.contains(&label.name.as_str()) {
+            if is_there && !KEPT.contains(&label.name.as_str()) && !TARGET.contains(&label.name.as_str()) {
                 unused.push(label.name.as_str());
             }
         }
-        let differ = |names: &[&str]| {
-            let groups = searcher.group(&series, Kept::Without(names))?.count();
-            Ok::<_, ReportError>(groups as u64 == u64::from(series.count()))
+        // Functions drop the name of a metric: series that differ by it and another label must still differ then.
+        let groups = |names: &[&str]| {
+            let names: Vec<&str> = names.iter().copied().chain([METRIC]).collect();
+            Ok::<_, ReportError>(searcher.group(&series, Kept::Without(&names))?.count())
         };
+        let all = groups(&[])?;
+        let differ = |names: &[&str]| Ok::<_, ReportError>(groups(names)? == all);
         // Labels can follow from each other: then each of them may go, but not all. Those with the most values come
         // first.
         let mut chosen = Vec::new();
@@ -288,6 +296,13 @@ impl Usage {
         }
         unused.metrics.sort_unstable();
         let reason = "series differ only in it: aggregate them instead";
+        let read = self.unread.iter().map(|unread| format!("not read: {}: {}", unread.place, unread.error));
+        unused.warnings.extend(read);
+        let selects = |selector: &SelectorUse| {
+            let place = selector.used_by.places.first().map_or("", String::as_str);
+            format!("selects nothing now: {} ({place})", selector.selector)
+        };
+        unused.warnings.extend(self.without_series.iter().map(selects));
         unused.kept.extend(self.distinguishing_labels.iter().map(|label| (label.clone(), reason.to_owned())));
         unused
     }

@@ -90,7 +90,7 @@ pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset>
     if !options.keep.is_empty() && !options.keep.iter().any(selects) || options.drop.iter().any(selects) {
         return None;
     }
-    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    let Rewrite { drop_labels, rename_labels, hash_labels } = &options.rewrite;
     let renamed = |name: &str| rename_labels.iter().rev().find(|(old, _)| old == name).map(|(_, new)| new);
     let left = labels.iter().filter(|(name, _)| !drop_labels.contains(name));
     let mut after: Labelset = left
@@ -104,6 +104,11 @@ pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset>
             && let Some((_, value)) = left.clone().find(|(name, _)| *name == old)
         {
             after.insert(new.clone(), value.clone());
+        }
+    }
+    for name in hash_labels.names() {
+        if let Some(value) = after.get_mut(name) {
+            *value = hash_labels.hash(value);
         }
     }
     (!after.is_empty()).then_some(after)

@@ -101,7 +101,7 @@ fn options(choices: u8, program: &mut Program<'_>) -> CompactOptions {
         let drop_labels = (0..counts >> 4 & 3).map(|_| names[program.below(names.len())].to_owned()).collect();
         let rename = |(old, new): (&str, &str)| (old.to_owned(), new.to_owned());
         let rename_labels = (0..counts >> 6).map(|_| rename(renames[program.below(renames.len())])).collect();
-        options.rewrite = Rewrite { drop_labels, rename_labels };
+        options.rewrite = Rewrite { drop_labels, rename_labels, ..Rewrite::default() };
     }
     if choices & 32 != 0 {
         options.max_series_per_block = NonZeroU32::new(program.below(48) as u32);
@@ -156,7 +156,7 @@ fn policy(views: &[BlockView<'_>]) -> Option<LabelPolicy> {
 
 /// Returns true if the options cannot be met.
 fn is_refused(views: &[BlockView<'_>], options: &CompactOptions) -> bool {
-    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    let Rewrite { drop_labels, rename_labels, .. } = &options.rewrite;
     let most = policy(views).map_or(usize::MAX, |policy| policy.max_name_len() as usize);
     rename_labels.iter().any(|(_, new)| new.is_empty() || new.len() > most)
         || options.shards.as_ref().is_some_and(|Shards { by, only, .. }| {

@@ -14,7 +14,7 @@ mod variable;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -24,13 +24,19 @@ use crate::need::{LabelNeeds, Need, Use};
 use crate::promql;
 use crate::query::{Kind, Queries, Query, Unread};
 
-/// Extensions of the files that are read from folders.
-const EXTENSIONS: [&str; 12] =
-    ["json", "jsonl", "ndjson", "log", "yaml", "yml", "rules", "tmpl", "tpl", "gotmpl", "promql", "txt"];
+/// Extensions of the files that are read from folders. Text files there are rather for people.
+const EXTENSIONS: [&str; 11] =
+    ["json", "jsonl", "ndjson", "log", "yaml", "yml", "rules", "tmpl", "tpl", "gotmpl", "promql"];
+
+/// Most bytes of a file that is not a query log.
+const MAX_FILE_LEN: u64 = 256 << 20;
+
+/// Queries of one place that a query is compared with: dashboards repeat the query of a variable in several fields.
+const MAX_REPEATED: usize = 16;
 
 impl Queries {
-    /// Reads files, and the files of folders and their subfolders. A file may have rules or dashboards (YAML or JSON),
-    /// a query log, templates of Alertmanager, or one query per line. `-` is standard input.
+    /// Reads files, and the files of folders and their subfolders. A file may have rules or dashboards (YAML or JSON), a
+    /// query log, templates of Alertmanager, or one query per line. `-` is standard input.
     ///
     /// Text that is not understood is listed in [`Queries::unread`].
     ///
@@ -38,10 +44,11 @@ impl Queries {
     /// A file or folder cannot be read.
     pub fn read<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, ReadError> {
         let mut queries = Self::default();
+        let mut seen = BTreeSet::new();
         for path in paths {
             let path = path.as_ref();
             if path.is_dir() {
-                queries.add_folder(path)?;
+                queries.add_folder(path, &mut seen)?;
             } else {
                 queries.add_file(path)?;
             }
@@ -50,8 +57,12 @@ impl Queries {
         Ok(queries)
     }
 
-    fn add_folder(&mut self, path: &Path) -> Result<(), ReadError> {
+    /// Adds the files of a folder that is not one of those seen before: links can lead to a folder above.
+    fn add_folder(&mut self, path: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<(), ReadError> {
         let failed = |source| ReadError { path: path.to_owned(), source };
+        if !seen.insert(path.canonicalize().map_err(failed)?) {
+            return Ok(());
+        }
         let entries = fs::read_dir(path).map_err(failed)?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>().map_err(failed)?;
         paths.sort_unstable();
@@ -60,15 +71,13 @@ impl Queries {
             if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
                 continue;
             }
-            if path.is_dir() {
-                // A link may lead to a folder above.
-                if !path.is_symlink() {
-                    self.add_folder(&path)?;
-                }
-            } else if EXTENSIONS.contains(&extension(&path.to_string_lossy())) {
-                self.add_file(&path)?;
-            } else {
-                self.ignored.push(path.display().to_string());
+            let name = path.display().to_string();
+            match fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => self.add_folder(&path, seen)?,
+                // A pipe would be waited for.
+                Ok(metadata) if metadata.is_file() && EXTENSIONS.contains(&extension(&name)) => self.add_file(&path)?,
+                Ok(_) => self.ignored.push(name),
+                Err(error) => self.unread.push(Unread { place: name, query: None, error: error.to_string() }),
             }
         }
         Ok(())
@@ -80,19 +89,25 @@ impl Queries {
         let reader: Box<dyn Read> =
             if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
         let mut reader = BufReader::new(reader);
-        let mut bytes = Vec::new();
-        reader.read_until(b'\n', &mut bytes).map_err(failed)?;
-        if log::is_entry(&bytes) {
+        let first = log::first_lines(&mut reader).map_err(failed)?;
+        if first.iter().any(|line| log::is_entry(line)) {
             // A log may be larger than memory.
             self.files += 1;
-            return log::add(self, &name, &bytes, &mut reader).map_err(failed);
+            return log::add(self, &name, &first, &mut reader).map_err(failed);
         }
-        reader.read_to_end(&mut bytes).map_err(failed)?;
+        let mut bytes = first.concat();
+        reader.take(MAX_FILE_LEN).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > MAX_FILE_LEN {
+            self.files += 1;
+            self.unread.push(Unread { place: name, query: None, error: "larger than 256 MiB".to_owned() });
+            return Ok(());
+        }
         match String::from_utf8(bytes) {
             Ok(text) => self.add_text(&name, &text),
-            Err(_) => {
+            Err(error) => {
                 self.files += 1;
-                self.add_unread(name, None, "not UTF-8 text".to_owned());
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                self.add_unread_file(name, &text, "not UTF-8 text");
             }
         }
         Ok(())
@@ -112,7 +127,7 @@ impl Queries {
                     Ok(trees) if has_tree || trees.iter().any(|tree| tree.is_object() || tree.is_array()) => {
                         trees.iter().for_each(|tree| tree::add(self, name, tree));
                     }
-                    Err(error) if has_tree => self.add_unread(name.to_owned(), None, error),
+                    Err(error) if has_tree => self.add_unread_file(name.to_owned(), text, &error),
                     _ if text.contains("{{") => template::add(self, name, text),
                     _ => self.add_lines(name, text),
                 }
@@ -138,51 +153,60 @@ impl Queries {
         self.add_parsed(kind, place, text, promql::needs(text));
     }
 
-    /// Adds a query with its needs. If it could not be parsed, it is listed, and each of its words may be the name of a
-    /// metric or of a label.
+    /// Adds a query with its needs. If it could not be parsed, it is listed, and its words count.
     fn add_parsed(&mut self, kind: Kind, place: String, text: &str, needs: Result<Vec<Need>, String>) {
-        let error = match needs {
-            Ok(needs) => {
-                let (text, labels) = (text.to_owned(), BTreeSet::new());
-                return self.push(Query { text, kind, place, count: 1, needs, labels, is_parsed: true });
+        let query = Query::new(kind, place, text);
+        if self.is_repeated(&query) {
+            return;
+        }
+        match needs {
+            Ok(needs) => self.queries.push(Query { needs, ..query }),
+            Err(error) => {
+                self.add_unread(query.place.clone(), Some(text.to_owned()), &error);
+                self.add_words(query, text);
             }
-            Err(error) => error,
-        };
-        let before = self.queries.len();
-        self.push(Query {
-            text: text.to_owned(),
-            kind,
-            place: place.clone(),
-            count: 1,
-            needs: promql::needs_of_words(text),
-            labels: promql::words(text).map(str::to_owned).collect(),
-            is_parsed: false,
-        });
-        if self.queries.len() > before {
-            self.add_unread(place, Some(text.to_owned()), error);
         }
     }
 
     /// Adds names of labels that are needed of any series.
     fn add_labels(&mut self, kind: Kind, place: String, text: &str, labels: impl IntoIterator<Item = String>) {
         let labels: BTreeSet<String> = labels.into_iter().collect();
-        if !labels.is_empty() {
-            let (text, needs) = (text.to_owned(), Vec::new());
-            self.push(Query { text, kind, place, count: 1, needs, labels, is_parsed: true });
-        }
-    }
-
-    /// Adds a query, unless its place has it already: dashboards repeat the query of a variable in several fields.
-    fn push(&mut self, query: Query) {
-        let mut of_place = self.queries.iter().rev().take_while(|known| known.place == query.place);
-        if !of_place.any(|known| known.text == query.text) {
+        let query = Query { labels, ..Query::new(kind, place, text) };
+        if !query.labels.is_empty() && !self.is_repeated(&query) {
             self.queries.push(query);
         }
     }
 
-    fn add_unread(&mut self, place: String, query: Option<String>, error: String) {
+    /// Adds a query that needs all labels of all series.
+    fn add_all_labels(&mut self, kind: Kind, place: String, text: &str) {
+        let query = Query { needs_all_labels: true, ..Query::new(kind, place, text) };
+        if !self.is_repeated(&query) {
+            self.queries.push(query);
+        }
+    }
+
+    /// Lists a file that could not be read as queries. Its words count, so that nothing that it names looks unused.
+    fn add_unread_file(&mut self, name: String, text: &str, error: &str) {
+        let query = Query::new(Kind::Query, name.clone(), "");
+        self.add_unread(name, None, error);
+        self.add_words(query, text);
+    }
+
+    /// Adds a query whose text is not PromQL: each of its words may be the name of a metric or of a label.
+    fn add_words(&mut self, query: Query, text: &str) {
+        let (needs, labels) = (promql::needs_of_words(text), promql::words(text));
+        self.queries.push(Query { needs, labels, is_parsed: false, ..query });
+    }
+
+    fn is_repeated(&self, query: &Query) -> bool {
+        let last = self.queries.iter().rev().take(MAX_REPEATED);
+        last.take_while(|known| known.place == query.place).any(|known| known.text == query.text)
+    }
+
+    fn add_unread(&mut self, place: String, query: Option<String>, error: &str) {
         // Errors of parsers can have several lines, and quote the text.
-        let error = error.lines().next().unwrap_or_default().to_owned();
+        let error = error.lines().next().unwrap_or_default();
+        let error = error.strip_prefix("error: ").unwrap_or(error).to_owned();
         self.unread.push(Unread { place, query, error });
     }
 }
@@ -196,7 +220,10 @@ fn parse_trees(text: &str, extension: &str) -> Result<Vec<Value>, String> {
             return trees.map_err(|error| error.to_string());
         }
     }
-    serde_saphyr::from_multiple(text).map_err(|error| error.to_string())
+    // 100,000 rules have some 700,000 nodes.
+    let budget = serde_saphyr::budget! { max_nodes: 1_000_000, max_events: 4_000_000 };
+    let options = serde_saphyr::options! { budget: budget };
+    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| error.to_string())
 }
 
 /// Returns the extension of a file's name.
@@ -204,7 +231,15 @@ fn extension(name: &str) -> &str {
     Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }
 
-/// Returns the need of one label of selected series.
+/// Returns the need of one label of selected series; of all labels if its name is a variable.
 fn label_needs(label: &str) -> LabelNeeds {
-    LabelNeeds::default().with([label.to_owned()], Use::Returned)
+    match is_variable(label) {
+        true => LabelNeeds::all_except([], Use::Returned),
+        false => LabelNeeds::default().with([label.to_owned()], Use::Returned),
+    }
+}
+
+/// Returns true if the name of a label has a variable.
+fn is_variable(label: &str) -> bool {
+    label.contains('$') || label.contains("[[")
 }

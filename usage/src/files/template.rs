@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::Value;
 
 use crate::promql;
-use crate::query::{Kind, Queries};
+use crate::query::{Kind, Queries, Query};
 use crate::text::VARIABLE;
 
 /// `.Labels.job`, `.CommonLabels.job`, `$labels.job`, `index .Labels "job"`.
@@ -20,7 +20,7 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
 static ACTION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\{\{.*?\}\}").expect("a valid pattern"));
 
 /// The function that runs a query.
-static QUERY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bquery\b").expect("a valid pattern"));
+static QUERY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|[^.$\w])query\b").expect("a valid pattern"));
 
 /// A string in an action.
 static STRING: LazyLock<Regex> =
@@ -55,14 +55,19 @@ fn add_query(queries: &mut Queries, place: &str, action: &str) {
     for string in STRING.captures_iter(action) {
         let Some(text) = string.get(1).or(string.get(2)) else { continue };
         let unescaped = text.as_str().replace("\\\"", "\"").replace("\\\\", "\\");
-        let text = FORMAT.replace_all(&unescaped, VARIABLE);
+        let text = FORMAT.replace_all(&unescaped, |found: &Captures<'_>| match &found[0] {
+            "%q" => format!("\"{VARIABLE}\""),
+            _ => VARIABLE.to_owned(),
+        });
         if promql::needs(&text).is_ok_and(|needs| !needs.is_empty()) {
             queries.add_query(Kind::Alert, format!("{place}: template"), &text);
             is_found = true;
         }
     }
     if !is_found {
-        queries.add_unread(format!("{place}: template"), Some(action.to_owned()), "no query in this action".to_owned());
+        let query = Query::new(Kind::Alert, format!("{place}: template"), action);
+        queries.add_unread(query.place.clone(), Some(action.to_owned()), "no query in this action");
+        queries.add_words(query, action);
     }
 }
 
@@ -72,6 +77,7 @@ pub(super) fn add_configuration(queries: &mut Queries, name: &str, value: &Value
     collect(value, &mut labels);
     // Names of alerts are not labels of series.
     labels.remove("alertname");
+    labels.remove("");
     queries.add_labels(Kind::Template, name.to_owned(), "", labels);
 }
 
@@ -89,10 +95,10 @@ fn collect(value: &Value, labels_found: &mut BTreeSet<String>) {
                         labels_found.extend(value.as_object().into_iter().flatten().map(|(name, _)| name.clone()));
                     }
                     "matchers" | "source_matchers" | "target_matchers" => {
-                        for matchers in names(value) {
-                            let matchers = matchers.trim_matches(['{', '}', ' ']).to_owned();
-                            let name = matchers.split(['=', '!', '~']).next().unwrap_or_default();
-                            labels_found.insert(name.trim_matches(['"', ' ']).to_owned());
+                        let all = names(value);
+                        for matcher in all.iter().flat_map(|all| all.split(',')) {
+                            let name = matcher.split(['=', '!', '~']).next().unwrap_or_default();
+                            labels_found.insert(name.trim_matches(['{', '}', '"', '\'', ' ']).to_owned());
                         }
                     }
                     _ => collect(value, labels_found),

@@ -14,13 +14,24 @@ type Object = Map<String, Value>;
 /// Data sources that are asked in PromQL, or in languages that contain it.
 const PROMQL: [&str; 5] = ["prometheus", "mimir", "thanos", "cortex", "victoriametrics"];
 
+/// Bytes of a title that are shown.
+const MAX_TITLE_LEN: usize = 120;
+
+/// Files in files, as in a ConfigMap.
+const MAX_NESTING: usize = 4;
+
 /// Adds the queries of a tree.
 pub(super) fn add(queries: &mut Queries, name: &str, tree: &Value) {
-    if tree.get("route").is_some_and(Value::is_object) || tree.get("inhibit_rules").is_some() {
-        return template::add_configuration(queries, name, tree);
+    let is_routing = tree.get("route").is_some_and(|route| route.get("receiver").is_some());
+    if is_routing || tree.get("inhibit_rules").is_some() {
+        template::add_configuration(queries, name, tree);
     }
-    Walk { queries, file: name }
-        .value(tree, &Place { names: vec![name.to_owned()], kind: Kind::Dashboard, language: None });
+    add_nested(queries, name, tree, 0);
+}
+
+fn add_nested(queries: &mut Queries, name: &str, tree: &Value, nesting: usize) {
+    let place = Place { names: vec![name.to_owned()], kind: Kind::Dashboard, language: None };
+    Walk { queries, file: name, nesting }.value(tree, &place);
 }
 
 /// Place in a tree.
@@ -36,6 +47,8 @@ struct Place<'t> {
 struct Walk<'q> {
     queries: &'q mut Queries,
     file: &'q str,
+    /// Number of files around this one.
+    nesting: usize,
 }
 
 impl Walk<'_> {
@@ -51,7 +64,7 @@ impl Walk<'_> {
         let mut place = place.clone();
         if let Some((kind, title)) = title(object) {
             place.kind = kind.unwrap_or(place.kind);
-            place.names.push(title);
+            place.names.push(title[..title.floor_char_boundary(MAX_TITLE_LEN)].to_owned());
         }
         if let Some(language) = language(object) {
             place.language = language;
@@ -61,8 +74,11 @@ impl Walk<'_> {
             self.expression(expression, &place, &at);
         }
         match text(object, "type").or(text(object, "kind")) {
-            Some("query" | "QueryVariable") if place.language.is_none() => return self.variable(object, &at),
-            Some("adhoc" | "AdhocVariable") => return self.filters(object, &at),
+            Some("query" | "QueryVariable") => match place.language.or(query_language(object)) {
+                Some(language) => *self.queries.other_languages.entry(language.to_owned()).or_default() += 1,
+                None => self.variable(object, &at),
+            },
+            Some("adhoc" | "AdhocVariable") => self.filters(object, &at),
             _ => {}
         }
         if let Some(record) = text(object, "record") {
@@ -76,13 +92,22 @@ impl Walk<'_> {
         self.library(object);
         for (key, value) in object {
             match value {
-                // Files in a ConfigMap.
-                Value::String(text) if ["json", "yaml", "yml", "rules"].contains(&super::extension(key)) => {
-                    self.queries.add_text(&format!("{at}: {key}"), text);
-                    self.queries.files -= 1;
-                }
+                Value::String(text) if is_file(text) => self.file(&format!("{at}: {key}"), text),
                 _ => self.value(value, &place),
             }
+        }
+    }
+
+    /// Adds the queries of a file in a file: of a ConfigMap, of a value of Helm, of a GrafanaDashboard.
+    fn file(&mut self, place: &str, text: &str) {
+        match super::parse_trees(text, "") {
+            Ok(trees) if place.matches(": ").count() < 8 * MAX_NESTING && self.nesting < MAX_NESTING => {
+                for tree in trees.iter().filter(|tree| tree.is_object() || tree.is_array()) {
+                    add_nested(self.queries, place, tree, self.nesting + 1);
+                }
+            }
+            Ok(_) => self.queries.add_unread_file(place.to_owned(), text, "files in files in files"),
+            Err(error) => self.queries.add_unread_file(place.to_owned(), text, &error),
         }
     }
 
@@ -116,8 +141,9 @@ impl Walk<'_> {
 
     /// Adds the labels of an ad hoc variable.
     fn filters(&mut self, object: &Object, at: &str) {
-        let filters = object.get("filters").or_else(|| object.get("spec")?.get("filters"));
-        let keys = filters.and_then(Value::as_array).into_iter().flatten().filter_map(|filter| filter.get("key"));
+        let of_field = |field: &str| object.get(field).or_else(|| object.get("spec")?.get(field));
+        let filters = ["filters", "baseFilters"].into_iter().filter_map(of_field).filter_map(Value::as_array);
+        let keys = filters.flatten().filter_map(|filter| filter.get("key"));
         let labels: Vec<String> = keys.filter_map(Value::as_str).map(str::to_owned).collect();
         self.queries.add_labels(Kind::Dashboard, at.to_owned(), "", labels);
     }
@@ -126,7 +152,7 @@ impl Walk<'_> {
     fn library(&mut self, object: &Object) {
         if let Some(panel) = object.get("libraryPanel").and_then(Value::as_object)
             && let Some(uid) = text(panel, "uid")
-            && !object.contains_key("targets")
+            && !object.get("targets").and_then(Value::as_array).is_some_and(|targets| !targets.is_empty())
         {
             let name = text(panel, "name").unwrap_or(uid);
             self.queries.use_library(uid, format!("{}: library panel {name}", self.file));
@@ -175,13 +201,28 @@ fn title(object: &Object) -> Option<(Option<Kind>, String)> {
     }
 }
 
+/// Returns the language of the query of a variable of version 2 of the schema, if it is not PromQL.
+fn query_language(object: &Object) -> Option<&str> {
+    let query = object.get("spec").and_then(|spec| spec.get("query")).or(object.get("query"))?;
+    language(query.as_object()?)?
+}
+
+/// Returns true if a text may be a file with queries.
+fn is_file(text: &str) -> bool {
+    let has_lines = text.contains('\n') || text.trim_start().starts_with('{');
+    has_lines && (["expr:", "\"expr\"", "label_values(", "group_by:"].iter().any(|sign| text.contains(sign)))
+}
+
 /// Returns the language of an object's data source, if it has one: `Some(None)` is PromQL, or unknown.
 fn language(object: &Object) -> Option<Option<&str>> {
     let source = match object.get("datasource") {
         // Version 2 of the schema.
         None if text(object, "kind") == Some("DataQuery") => text(object, "group")?,
         None | Some(Value::Null) => return None,
-        Some(Value::Object(source)) => text(source, "type")?,
+        Some(Value::Object(source)) => match text(source, "type") {
+            Some(source) => source,
+            None => return Some(None),
+        },
         // A name, which does not tell the type.
         Some(_) => return Some(None),
     };

@@ -2,7 +2,7 @@
 //!
 //! | query | needs |
 //! | --- | --- |
-//! | `label_values(job)` | the label, of any series |
+//! | `label_values(job)`, `label_values($label)` | the label, of any series; all labels |
 //! | `label_values(up{env="prod"}, job)` | these series, and the label |
 //! | `label_names()`, `label_names(up)` | nothing; these series |
 //! | `metrics(regex)` | the metrics |
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::label_needs;
+use super::{is_variable, label_needs};
 use crate::need::{LabelNeeds, Need};
 use crate::promql::{self, METRIC};
 use crate::query::{Kind, Queries};
@@ -33,7 +33,7 @@ pub(super) fn add(queries: &mut Queries, place: &str, text: &str) {
     let needs = if let Some(found) = LABEL_VALUES.captures(text) {
         let label = found.get(2).map_or("", |label| label.as_str());
         match found.get(1) {
-            None if label.starts_with(['$', '[']) => return,
+            None if is_variable(label) => return queries.add_all_labels(Kind::Dashboard, place.to_owned(), text),
             None => {
                 let labels = (label != METRIC).then(|| label.to_owned());
                 return queries.add_labels(Kind::Dashboard, place.to_owned(), text, labels);

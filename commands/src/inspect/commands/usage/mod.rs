@@ -18,6 +18,12 @@ pub(crate) fn usage(arguments: &UsageArguments, quiet: Quiet) -> Result<Exit, Fa
     if arguments.queries.used.is_empty() {
         return Err(Failure::new(Exit::Usage, "name files of queries: --used rules/ dashboards/"));
     }
+    if arguments.relabel.is_some() && !arguments.matching.selectors.is_empty() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--relabel needs all series: a rule would also drop those that --match leaves out",
+        ));
+    }
     let queries = query_files::read(&arguments.queries.used)?;
     let inputs = arguments.sources.open(arguments.memory_limit, quiet)?;
     arguments.matching.tell_wide(quiet);
@@ -39,6 +45,10 @@ pub(crate) fn usage(arguments: &UsageArguments, quiet: Quiet) -> Result<Exit, Fa
     let counting = Counting::show(quiet);
     let usage = count_usage(&input, &queries, &options)?;
     drop(counting);
+    if arguments.relabel.is_some() && usage.used.series == 0 {
+        let message = "no query selects a series: everything would be dropped. Do the queries use other names than the block, such as names translated for Prometheus?";
+        return Err(Failure::new(Exit::Usage, message));
+    }
     match arguments.relabel {
         Some(target) => print(|out| out.write_all(configuration(&usage, target).as_bytes()))?,
         None if arguments.json => print(|out| json_line(out, &usage))?,
