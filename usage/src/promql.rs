@@ -92,8 +92,8 @@ fn parsed_needs(text: &str, needed: &LabelNeeds) -> Result<Vec<Need>, String> {
         Ok(walk.needs)
     };
     match operators {
-        0..=MAX_SHALLOW => walked(),
-        0..=MAX_DEPTH => std::thread::scope(|scope| {
+        _ if operators <= MAX_SHALLOW => walked(),
+        ..=MAX_DEPTH => std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, walked);
             let joined = thread.map_err(|error| error.to_string())?.join();
             joined.unwrap_or_else(|_| Err("the parser failed".to_owned()))
@@ -102,7 +102,8 @@ fn parsed_needs(text: &str, needed: &LabelNeeds) -> Result<Vec<Need>, String> {
     }
 }
 
-/// Returns needs for a text that is not PromQL: each word may be the name of a metric, and all of its labels are needed.
+/// Returns needs for a text that is not PromQL: each word may be the name of a metric, and all of its labels are
+/// needed.
 pub(crate) fn needs_of_words(text: &str) -> Vec<Need> {
     let metric = |word: String| {
         let (operator, value) = match word.contains(VARIABLE) {
@@ -155,7 +156,7 @@ impl Walk {
         let is_choice = [T_TOPK, T_BOTTOMK, T_LIMITK, T_LIMIT_RATIO].contains(&aggregate.op.id());
         let mut kept = if is_choice { needed } else { LabelNeeds::default() };
         if [T_LIMITK, T_LIMIT_RATIO].contains(&aggregate.op.id()) {
-            // They choose by a hash of all labels.
+            // Series are chosen by a hash of all labels.
             kept = kept.with_all_except([], Use::Grouped);
         }
         let needed = match &aggregate.modifier {
@@ -210,7 +211,7 @@ impl Walk {
     fn call(&mut self, call: &Call, needed: LabelNeeds) -> Result<(), String> {
         let texts = || call.args.args.iter().filter_map(|argument| string(argument));
         let needed = match call.func.name {
-            // They may replace a label, and the others must then tell the results apart. Where the regular expression
+            // A label may be replaced, and the others must then tell the results apart. Where the regular expression
             // of `label_replace` does not match, the label stays.
             "label_replace" | "label_join" => needed.with_all_except([], Use::Joined),
             "sort_by_label" | "sort_by_label_desc" => with_labels(needed, &texts().collect::<Vec<_>>(), Use::Returned),
@@ -289,7 +290,7 @@ impl Walk {
         let pattern = match operator {
             Operator::NotEqual | Operator::MatchesNot => return Ok(None),
             Operator::Equal => value.split(VARIABLE).map(regex::escape).collect::<Vec<_>>().join(".*"),
-            // In a class, or before a repetition, the variable is no text of its own.
+            // In a class, the variable stands for single characters.
             Operator::Matches if is_in_class(value) => return Ok(None),
             Operator::Matches => value.replace(VARIABLE, ".*"),
         };

@@ -114,8 +114,8 @@ fn escaped(text: &str) -> String {
     literal[1..literal.len() - 1].replace("\\\"", "\"").replace("\\\\", "\\")
 }
 
-/// Returns a string in double quotes, for YAML and the Collector's statements. Both know these escapes. Other characters
-/// than those of ASCII may be line breaks for a reader of YAML, or refused.
+/// Returns a string in double quotes, for YAML and the Collector's statements. Both know these escapes. Other
+/// characters than those of ASCII may be line breaks for a reader of YAML, or refused.
 fn literal(text: &str) -> String {
     let mut literal = String::from("\"");
     for char in text.chars() {

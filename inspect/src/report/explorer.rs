@@ -120,8 +120,8 @@ impl Explorer<'_> {
         })
     }
 
-    /// Counts the series that came and went, by label pair and by label; at most `first` of each. `None` if the times of
-    /// series are unknown, or too short.
+    /// Counts the series that came and went, by label pair and by label; at most `first` of each. `None` if the times
+    /// of series are unknown, or too short.
     ///
     /// # Errors
     /// As [`Explorer::metrics`].

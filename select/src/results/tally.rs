@@ -114,8 +114,8 @@ impl<'data> Searcher<'_, 'data> {
 
     /// Counts the series of a selection by keyset, key and value, series by series.
     ///
-    /// Costs about a nanosecond per series and key, and some 100 ns per keyset and key. Takes 8 bytes of memory per value
-    /// of the keys that these series have.
+    /// Costs about a nanosecond per series and key, and some 100 ns per keyset and key. Takes 8 bytes of memory per
+    /// value of the keys that these series have.
     ///
     /// # Errors
     /// As [`Searcher::tally`].

@@ -35,8 +35,8 @@ const MAX_FILE_LEN: u64 = 256 << 20;
 const MAX_REPEATED: usize = 16;
 
 impl Queries {
-    /// Reads files, and the files of folders and their subfolders. A file may have rules or dashboards (YAML or JSON), a
-    /// query log, templates of Alertmanager, or one query per line. `-` is standard input.
+    /// Reads files, and the files of folders and their subfolders. A file may have rules or dashboards (YAML or JSON),
+    /// a query log, templates of Alertmanager, or one query per line. `-` is standard input.
     ///
     /// Text that is not understood is listed in [`Queries::unread`].
     ///

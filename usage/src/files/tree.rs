@@ -128,10 +128,10 @@ impl Walk<'_> {
     fn variable(&mut self, object: &Object, at: &str) {
         for (key, value) in object {
             match (key.as_str(), value) {
-                ("query" | "definition" | "expr" | "__legacyStringValue", Value::String(text)) => {
-                    if !text.trim().is_empty() {
-                        variable::add(self.queries, at, text);
-                    }
+                ("query" | "definition" | "expr" | "__legacyStringValue", Value::String(text))
+                    if !text.trim().is_empty() =>
+                {
+                    variable::add(self.queries, at, text);
                 }
                 ("query" | "spec", Value::Object(object)) => self.variable(object, at),
                 _ => {}
@@ -152,7 +152,7 @@ impl Walk<'_> {
     fn library(&mut self, object: &Object) {
         if let Some(panel) = object.get("libraryPanel").and_then(Value::as_object)
             && let Some(uid) = text(panel, "uid")
-            && !object.get("targets").and_then(Value::as_array).is_some_and(|targets| !targets.is_empty())
+            && object.get("targets").and_then(Value::as_array).is_none_or(Vec::is_empty)
         {
             let name = text(panel, "name").unwrap_or(uid);
             self.queries.use_library(uid, format!("{}: library panel {name}", self.file));
