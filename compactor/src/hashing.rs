@@ -1,6 +1,6 @@
 //! [`HashLabels`]: labels whose values are replaced by keyed hashes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use chronoxide_format::KeyId;
@@ -46,6 +46,8 @@ impl HashLabels {
         if key.len() < MIN_KEY_LEN {
             return Err(ShortKey { len: key.len() });
         }
+        let mut seen = BTreeSet::new();
+        let names = names.into_iter().filter(|name| seen.insert(name.clone())).collect();
         Ok(Self { names, key: key.to_vec() })
     }
 
@@ -74,10 +76,15 @@ impl HashLabels {
         text
     }
 
-    /// Returns a text of the labels and of the key, from which the key cannot be found.
+    /// Returns a text of the labels, and of the hash of a text that tells keys apart.
     pub(crate) fn describe(&self) -> impl Iterator<Item = String> + '_ {
-        let key = self.hash("chronoxide key");
-        self.names.iter().map(move |name| format!("hash label {name:?} with key {key}"))
+        let key = self.hash("\0chronoxide key");
+        self.names.iter().map(move |name| format!("{} with key {key}", described(name)))
+    }
+
+    /// Returns true if a text of [`HashLabels::describe`] says that one of the labels is hashed.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.names.iter().any(|name| text.contains(&described(name)))
     }
 }
 
@@ -86,6 +93,10 @@ impl fmt::Debug for HashLabels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HashLabels").field("names", &self.names).finish_non_exhaustive()
     }
+}
+
+fn described(name: &str) -> String {
+    format!("hash label {name:?}")
 }
 
 /// A hashed label.
@@ -108,7 +119,7 @@ pub(crate) struct Hashes {
 }
 
 impl Hashes {
-    /// Hashes the values of the labels in all inputs. Takes some 40 bytes of memory per value.
+    /// Hashes the values of the labels in all inputs. Takes some 100 bytes of memory per value.
     pub(crate) fn new(inputs: &[BlockView<'_>], options: &HashLabels) -> Result<Self, CompactError> {
         let mut hashes = Self::default();
         for name in &options.names {

@@ -50,6 +50,10 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     let mut lineages = Vec::with_capacity(inputs.len());
     for (input, meta) in metas.iter().enumerate() {
         let external = external::labels_of(meta, options).in_input(input)?;
+        if external.iter().any(|(name, _)| options.rewrite.hash_labels.names().contains(name)) {
+            let what = "an input has an external label with the name of a label that is to be hashed";
+            return Err(CompactError::Options { what });
+        }
         if !options.lift_external_labels && external_labels.first().is_some_and(|first| *first != external) {
             return Err(CompactError::Differs { input, what: "external labels" });
         }
@@ -71,7 +75,14 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
         for pair in meta.annotations().in_input(input)? {
             let (key, value) = pair.in_input(input)?;
             if key == REWRITTEN_KEY {
-                rewritings.insert(value.to_owned());
+                let hash_labels = &options.rewrite.hash_labels;
+                if hash_labels.is_in(value) {
+                    return Err(CompactError::Options { what: "an input has hashes of a label that is to be hashed" });
+                }
+                // It may name values that are hashed now.
+                if hash_labels.is_empty() {
+                    rewritings.insert(value.to_owned());
+                }
                 continue;
             }
             if [PLAN_KEY, SHARD_KEY].contains(&key) {
@@ -88,7 +99,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
         pairs.clear();
     }
     if options.leaves_out() {
-        rewritings.insert(options.describe_rewriting());
+        rewritings.insert(options.describe_rewriting(true));
     }
     let rewritten = Vec::from_iter(rewritings).join("; ");
     let rewritten = &rewritten[..rewritten.floor_char_boundary(MAX_REWRITTEN_LEN)];

@@ -105,7 +105,7 @@ impl CompactOptions {
         }
         if self.leaves_out() {
             text += ", ";
-            text += &self.describe_rewriting();
+            text += &self.describe_rewriting(false);
         }
         for pattern in columns.describe() {
             text += ", ";
@@ -131,16 +131,23 @@ impl CompactOptions {
         text
     }
 
-    /// Returns a text of the selectors and rewritten labels.
-    pub(crate) fn describe_rewriting(&self) -> String {
-        let mut parts = Vec::new();
+    /// Returns a text of the selectors and rewritten labels. In a block it must not name values that are hashed there.
+    pub(crate) fn describe_rewriting(&self, is_for_block: bool) -> String {
+        let hashed = &self.rewrite.hash_labels;
+        // First, because a block has the beginning of a long text only.
+        let mut parts: Vec<String> = hashed.describe().collect();
+        let names_hashed = |selector: &Selector| {
+            selector.matchers().iter().any(|matcher| hashed.names().iter().any(|name| name == matcher.name()))
+        };
         for (what, selectors) in [("keep", &self.keep), ("drop", &self.drop)] {
-            parts.extend(selectors.iter().map(|selector| format!("{what} {selector}")));
+            parts.extend(selectors.iter().map(|selector| match is_for_block && names_hashed(selector) {
+                true => format!("{what} values of a hashed label"),
+                false => format!("{what} {selector}"),
+            }));
         }
         parts.extend(self.rewrite.drop_labels.iter().map(|label| format!("drop label {label:?}")));
         let renamed = self.rewrite.rename_labels.iter();
         parts.extend(renamed.map(|(old, new)| format!("rename label {old:?} to {new:?}")));
-        parts.extend(self.rewrite.hash_labels.describe());
         if self.lift_external_labels {
             parts.push("lift external labels".to_owned());
         }

@@ -26,7 +26,7 @@ pub struct BlockUsage {
 /// Use of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricUsage {
-    /// Queries that select some of its series.
+    /// Queries that name it, or select some of its series.
     pub queries: BTreeSet<usize>,
 }
 

@@ -25,7 +25,7 @@ impl Unused {
     /// Returns `metric_relabel_configs` of Prometheus. The rules also work as `write_relabel_configs`.
     #[must_use]
     pub fn prometheus(&self) -> String {
-        let mut text = self.comments("");
+        let mut text = self.comments();
         text.push_str("metric_relabel_configs:");
         if self.metrics.is_empty() && self.labels.is_empty() {
             text.push_str(" []");
@@ -45,7 +45,7 @@ impl Unused {
     /// all metrics: a histogram is dropped if all of its series are unused.
     #[must_use]
     pub fn collector<'m>(&self, all_metrics: impl IntoIterator<Item = &'m str>) -> String {
-        let mut text = self.comments("");
+        let mut text = self.comments();
         text.push_str("processors:");
         let metrics = self.collector_metrics(all_metrics);
         if metrics.is_empty() && self.labels.is_empty() {
@@ -91,13 +91,13 @@ impl Unused {
         metrics
     }
 
-    fn comments(&self, indent: &str) -> String {
+    fn comments(&self) -> String {
         let mut text = String::new();
         for (name, reason) in &self.kept {
-            let _ = writeln!(text, "{indent}# not dropped: {}: {}", literal(name), escaped(reason));
+            let _ = writeln!(text, "# not dropped: {}: {}", literal(name), escaped(reason));
         }
         for warning in &self.warnings {
-            let _ = writeln!(text, "{indent}# {}", escaped(warning));
+            let _ = writeln!(text, "# {}", escaped(warning));
         }
         text
     }

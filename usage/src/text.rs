@@ -103,9 +103,13 @@ pub(crate) fn prepare(text: &str) -> Parts {
                 // Modifiers of ranges that the grammar does not have yet.
                 let is_modifier = ["anchored", "smoothed"].contains(&&rest[..word]) && parts.ends_with_selector();
                 if offset == 0 && !is_modifier {
-                    // Its name before version 3 of Prometheus.
-                    let is_old = &rest[..word] == "holt_winters";
-                    parts.push(if is_old { "double_exponential_smoothing" } else { &rest[..word] });
+                    match &rest[..word] {
+                        // Its name before version 3 of Prometheus.
+                        "holt_winters" => parts.push("double_exponential_smoothing"),
+                        // `1_000`, which the grammar does not have yet.
+                        number if char.is_ascii_digit() => parts.push(&number.replace('_', "")),
+                        name => parts.push(name),
+                    }
                 }
                 word + offset
             }
@@ -288,6 +292,7 @@ mod tests {
             ("x_${unit}_total", format!("x_{v}_total")),
             ("x{a=\"{{ .Values.a }}\"} > {{ .Values.b }}", format!("x{{a=\"{v}\"}} > ?")),
             ("x{a=~\"a\\\\$b\"} offset ${n}h", "x{a=~\"a\\\\$b\"} ".to_owned()),
+            ("x_1_0 * 1_000", "x_1_0 * 1000".to_owned()),
             ("holt_winters(x[$a])", "double_exponential_smoothing(x[1m])".to_owned()),
             ("${a}_$b", format!("{v}_{v}")),
             ("topk($n, [[metric]])", "topk(?, ?)".to_owned()),

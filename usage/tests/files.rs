@@ -293,6 +293,10 @@ fn files_in_files_are_read_whatever_their_name() {
         .map(|need| need.selector.to_string())
         .collect();
     assert_eq!(selectors, [r#"{__name__="x"}"#, r#"{__name__="y"}"#]);
+    let explained =
+        "groups: [{name: g, rules: [{alert: A, expr: sum(x), annotations: {runbook: \"see\\n  - expr: [y\"}}]}]";
+    let queries = read("e.yaml", explained);
+    assert_eq!((queries.unread.len(), queries.queries.len(), queries.queries[0].is_parsed), (0, 2, true));
     let settings = "kind: ConfigMap\ndata:\n  app.json: '{broken'\n  config.yaml: |\n    a: {{ b }}\n";
     assert_eq!(read("s.yaml", settings).unread, []);
     let template =

@@ -1,7 +1,8 @@
 //! Arguments of the command.
 
 use std::fmt::Display;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +20,9 @@ use crate::compact::failure::usage;
 use crate::compact::schedules::Command;
 use crate::mistake::misplaced_subcommand;
 use crate::{Exit, Failure, FormatVersion, Layout, Quiet, mistyped_subcommand, url};
+
+/// Most bytes of a key that are read.
+const MAX_KEY_LEN: u64 = 64 << 10;
 
 /// Merges blocks into fewer files, with each series once
 ///
@@ -128,7 +132,10 @@ pub(crate) struct Arguments {
     #[arg(long = "rename-label", value_name = "OLD=NEW", value_parser = rename, help_heading = "Rewriting")]
     pub(crate) rename_labels: Vec<(String, String)>,
 
-    /// Replace the values of a label by keyed hashes of 16 digits; may be repeated. Equal values have equal hashes
+    /// Replace the values of a label by keyed hashes: 16 digits of HMAC-SHA-256; may be repeated
+    ///
+    /// Equal values have equal hashes. Other labels, external labels, annotations and descriptions of metrics are not
+    /// changed, also if they have the same values.
     #[arg(long = "hash-label", value_name = "LABEL", requires = "hash_key", help_heading = "Rewriting")]
     pub(crate) hash_labels: Vec<String>,
 
@@ -316,7 +323,9 @@ impl Arguments {
     pub(crate) fn hash_labels(&self) -> Result<HashLabels, Failure> {
         let Some(file) = &self.hash_key else { return Ok(HashLabels::default()) };
         let named = |error: &dyn Display| format!("{}: {error}", file.display());
-        let key = fs::read(file).map_err(|error| Failure::new(Exit::Io, named(&error)))?;
+        let mut key = Vec::new();
+        let read = File::open(file).and_then(|file| file.take(MAX_KEY_LEN).read_to_end(&mut key));
+        read.map_err(|error| Failure::new(Exit::Io, named(&error)))?;
         let key = key.strip_suffix(b"\n").unwrap_or(&key);
         let key = key.strip_suffix(b"\r").unwrap_or(key);
         HashLabels::new(self.hash_labels.clone(), key).map_err(|error| usage(named(&error)))

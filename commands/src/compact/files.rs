@@ -40,6 +40,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         Target::File(file) => Some(existing(file, arguments.force)?),
         Target::Location(..) => None,
     };
+    let hash_labels = arguments.hash_labels()?;
     arguments.make_remaps_folder()?;
     let (location, keys) = match &target {
         Target::File(file) => {
@@ -59,7 +60,8 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let doomed = if arguments.delete_inputs { sources(&arguments.inputs)? } else { Vec::new() };
     let Opened { inputs, files, chosen } = open(arguments)?;
     options.drop.extend(used::unused(arguments, &files)?);
-    options.rewrite.hash_labels = arguments.hash_labels()?;
+    used::check_hashed(arguments, &files)?;
+    options.rewrite.hash_labels = hash_labels;
     let bytes_in = inputs.byte_len();
     // A folder that is not there yet has no blocks.
     let is_missing = location.path("").is_some_and(|folder| !folder.is_dir());

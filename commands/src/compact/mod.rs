@@ -12,7 +12,7 @@
 //! | `progress` | progress on a terminal |
 //! | `report` | summary as text and JSON |
 //! | `strategy_text` | strategy as text |
-//! | `used` | metrics that no query uses |
+//! | `used` | metrics that no query uses, and labels to hash |
 
 mod arguments;
 mod blocks;

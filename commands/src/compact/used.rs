@@ -1,4 +1,4 @@
-//! Metrics of the inputs that no query uses: `--keep-used`.
+//! Content of the inputs that options name: metrics that no query uses, for `--keep-used`, and labels to hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -45,11 +45,31 @@ pub(crate) fn unused(arguments: &Arguments, files: &[PathBuf]) -> Result<Vec<Sel
         let message = "nothing was written: a metric that these queries use would be missing (--skip-bad-queries keeps the metrics that they name)";
         return Err(Failure::new(exit, message));
     }
+    let has_words = |place: &String| queries.queries.iter().any(|query| !query.is_parsed && query.place == *place);
+    if let Some(unread) = queries.unread.iter().find(|unread| !has_words(&unread.place)) {
+        let message = format!("nothing was written: no name in {} is known", unread.place);
+        return Err(Failure::new(exit, message));
+    }
     let metrics = Metrics::count(files, &queries)?;
     if metrics.used.is_empty() && !metrics.unused.is_empty() {
         return Err(usage("no query of --keep-used selects a series of the inputs: nothing would be kept"));
     }
     metrics.selectors()
+}
+
+/// Refuses labels to hash that no input has: a name may be mistyped, and the values would stay.
+pub(crate) fn check_hashed(arguments: &Arguments, files: &[PathBuf]) -> Result<(), Failure> {
+    for name in &arguments.hash_labels {
+        let has_label = |file: &PathBuf| {
+            let block = open(file)?;
+            let key = block.view().key(name).map_err(|source| OpenError::Block { path: file.clone(), source })?;
+            Ok::<bool, Failure>(key.is_some())
+        };
+        if !files.iter().map(has_label).collect::<Result<Vec<_>, _>>()?.contains(&true) {
+            return Err(usage(format!("--hash-label {}: no input has this label", Name(name))));
+        }
+    }
+    Ok(())
 }
 
 /// Prints the metrics that would be dropped, the most series first.

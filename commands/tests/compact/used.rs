@@ -87,6 +87,13 @@ fn nothing_is_written_if_a_query_is_not_understood_or_none_selects_anything() {
     let kept = content(&fs::read(folder.path().join("out.cx")).unwrap());
     assert_eq!(kept, labelsets(&[&[("__name__", "up"), ("job", "a")], &[("__name__", "axb"), ("job", "a")]]));
 
+    // A missing library panel has no words.
+    let dashboard = r#"{"panels": [{"libraryPanel": {"uid": "a", "name": "A"}}, {"targets": [{"expr": "up"}]}]}"#;
+    fs::write(folder.path().join("d.json"), dashboard).unwrap();
+    let arguments = ["1.cx", "-o", "none.cx", "--keep-used", "d.json", "--skip-bad-queries"];
+    assert!(assert_exit(&compact(folder.path(), &arguments), 6).contains("library panel A"));
+    assert!(!folder.path().join("none.cx").exists());
+
     fs::write(folder.path().join("other.promql"), "absent_metric\n").unwrap();
     let output = compact(folder.path(), &["1.cx", "-o", "none.cx", "--keep-used", "other.promql"]);
     assert!(assert_exit(&output, 2).contains("nothing would be kept"));
@@ -128,6 +135,8 @@ fn values_are_hashed_with_a_key_from_a_file() {
         .collect();
     assert_eq!(content(&fs::read(folder.path().join("hashed.cx")).unwrap()), expected);
 
+    let mistyped = ["1.cx", "-o", "no.cx", "-q", "--hash-label", "Job", "--hash-key", "key"];
+    assert!(assert_exit(&compact(folder.path(), &mistyped), 2).contains("no input has this label"));
     let short = ["1.cx", "-o", "no.cx", "--hash-label", "job", "--hash-key", "short"];
     assert!(assert_exit(&compact(folder.path(), &short), 2).contains("short: a key of 4 bytes"));
     let absent = ["1.cx", "-o", "no.cx", "--hash-label", "job", "--hash-key", "absent"];

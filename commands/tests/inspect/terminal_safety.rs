@@ -94,6 +94,7 @@ fn lines() -> Vec<String> {
             "inspect diff \"a$H.cx\" \"b$H.cx\" --series",
             "inspect report \"a$H.cx\"",
             "inspect report \"a$H.cx\" -o \"r$H.html\"",
+            "inspect usage \"a$H.cx\" --used \"q$H.promql\"",
             "inspect metrics \"a$H.cx\"",
             "inspect metrics \"a$H.cx\" --name \"$H\"",
             "inspect columns \"v$H.cx\"",
@@ -116,6 +117,9 @@ fn lines() -> Vec<String> {
     for words in [
         "inspect top \"a$H.cx\" --json",
         "inspect top \"a$H.cx\" --labels | cat",
+        "inspect top \"a$H.cx\" --churn",
+        "inspect usage \"a$H.cx\" --used \"q$H.promql\" --relabel prometheus",
+        "compact \"a$H.cx\" --dry-run --keep-used \"q$H.promql\"",
         "inspect series \"a$H.cx\" --format prometheus",
         "inspect export \"a$H.cx\" --format csv",
         "inspect export \"a$H.cx\" --format jsonl",
@@ -135,6 +139,7 @@ fn prepare(folder: &Folder) -> Option<()> {
     folder.write("described.prom", prom);
     let series = |value: &str| format!("{{\"__name__\":\"{MARK}{HOSTILE}\",\"name{HOSTILE}\":\"{value}{HOSTILE}\"}}\n");
     folder.write(&name("c", ".jsonl"), series("a") + &series("c"));
+    folder.write(&name("q", ".promql"), format!("m\nm{{name=\"{MARK}{HOSTILE}\"}} (\n"));
     folder.write(&name("b", ".jsonl"), series("b") + &series("c"));
     folder.write(&name("bad", ".jsonl"), series("b") + "{\"a\":\n");
     folder.write(&name("bad", ".cx"), format!("{MARK}{HOSTILE}"));

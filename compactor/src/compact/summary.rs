@@ -88,10 +88,8 @@ pub(super) fn unmatched(options: &CompactOptions, filter: &Filter, vocabulary: &
         selectors.filter(|(number, _)| !filter.has_matched(*number)).map(|(_, selector)| selector).collect();
     // The vocabulary has new names of labels even if no input has the old name.
     let is_absent = |name: &str| vocabulary.key(name).is_none_or(|key| !vocabulary.is_in_an_input(key));
-    let Rewrite { drop_labels, rename_labels, hash_labels } = &options.rewrite;
+    let Rewrite { drop_labels, rename_labels, hash_labels: _ } = &options.rewrite;
     unmatched.extend(drop_labels.iter().filter(|name| is_absent(name)).map(|name| format!("drop label {name:?}")));
-    let hashed = hash_labels.names().iter().filter(|name| is_absent(name));
-    unmatched.extend(hashed.map(|name| format!("hash label {name:?}")));
     let renamed = rename_labels.iter().filter(|(old, _)| is_absent(old));
     unmatched.extend(renamed.map(|(old, new)| format!("rename label {old:?} to {new:?}")));
     unmatched

@@ -61,11 +61,6 @@ impl<'a> Verified<'a> {
             }
             check_names(meta.policy, options)?;
             let hashes = Hashes::new(inputs, &options.rewrite.hash_labels)?;
-            if lifted.labels().any(|(name, _)| options.rewrite.hash_labels.names().iter().any(|hashed| hashed == name))
-            {
-                let what = "a label that is hashed cannot be lifted from external labels";
-                return Err(CompactError::Options { what });
-            }
             Ok(Self { totals, planning, memory, metas, meta, lifted, hashes, columns })
         })
     }

@@ -36,7 +36,9 @@ pub(super) fn churn(subject: &Subject<'_>, times: &Times<'_>, first: usize) -> R
                 .filter(|value| {
                     // Pairs that most series have, such as the cluster, would be first, and tell nothing.
                     let (changes, all) = (u128::from(value.new + value.gone), u128::from(all_new + all_gone));
-                    changes * u128::from(subject.series_count()) > all * u128::from(value.series)
+                    let is_common = 2 * value.series > subject.series_count();
+                    let is_often = changes * u128::from(subject.series_count()) > all * u128::from(value.series);
+                    changes > 0 && (!is_common || is_often)
                 })
                 .map(|value| (key, value)),
         );

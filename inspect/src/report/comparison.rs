@@ -7,6 +7,7 @@ use chronoxide_select::{Labels as Kept, Selection};
 use rayon::prelude::*;
 
 use super::ReportError;
+use super::explosions::Sides;
 use super::figures::{Comparison, LabelChange, MetricChange, Side, WithoutGenerated};
 use super::subject::{METRIC, Subject};
 
@@ -36,14 +37,17 @@ impl Compared<'_, '_> {
     /// Compares the inputs. Lists at most `first` metrics.
     pub(super) fn compare(&self, before: Side, after: Side, first: usize) -> Result<Comparison, ReportError> {
         let (gone, came) = (self.before.difference(self.after), self.after.difference(self.before));
+        let labels = self.labels()?;
+        let sides = Sides { subject: self.subject, before: self.before, after: self.after, came: &came };
         Ok(Comparison {
+            explosions: sides.explosions(&labels)?,
             before,
             after,
             same: self.before.intersection(self.after).count().into(),
             gone: gone.count().into(),
             came: came.count().into(),
             metrics: self.metrics(&gone, &came, first)?,
-            labels: self.labels()?,
+            labels,
             without_generated: self.without_generated()?,
         })
     }

@@ -204,13 +204,14 @@ pub struct Slot {
 /// Label pairs and labels whose series come and go, by the first and last time of each series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Churn {
-    /// Time between the first and the last slot of time, in hours.
+    /// Time from the first slots of time to the end, in hours.
     pub hours: f64,
-    /// Series whose data begins after the first slot.
+    /// Series whose data begins after the first slots: one, and one more for each 20 of them.
     pub new: u64,
-    /// Series whose data ends before the last slot.
+    /// Series whose data ends before the last slots.
     pub gone: u64,
-    /// Pairs with the most such series, of those with more of them per series than all series have on average.
+    /// Pairs with the most such series. Pairs that most series have are left out, unless their series change more often
+    /// than all series on average.
     pub pairs: Vec<PairChurn>,
     /// Labels with the most values that came or went, except the metric's name.
     pub labels: Vec<LabelChurn>,
@@ -491,12 +492,29 @@ pub struct Comparison {
     pub gone: u64,
     /// Series after only.
     pub came: u64,
+    /// Labels whose new values bring many of the series that came, the most series first.
+    pub explosions: Vec<Explosion>,
     /// Metrics with changes, the most changes first.
     pub metrics: Vec<MetricChange>,
     /// Labels with values on one side only, the most such values first.
     pub labels: Vec<LabelChange>,
     /// Changes apart from labels whose values look generated; none without such labels.
     pub without_generated: Option<WithoutGenerated>,
+}
+
+/// A label whose new values bring many of the series that came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explosion {
+    /// Name of the label.
+    pub label: String,
+    /// Label pair that at least half of these series have: that of a job or service; none without one.
+    pub owner: Option<(String, String)>,
+    /// Number of its distinct values before, in the series of the owner.
+    pub values_before: u64,
+    /// Number of its distinct values after.
+    pub values_after: u64,
+    /// Series that came with a new value, of all owners.
+    pub series: u64,
 }
 
 /// Changes if labels whose values look generated are ignored.

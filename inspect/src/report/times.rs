@@ -11,6 +11,9 @@ use super::figures::{SeriesTimes, Slot};
 /// Most slots.
 const MAX_SLOTS: i128 = 200;
 
+/// Slots for each slot of an edge.
+const SLOTS_PER_EDGE: i128 = 20;
+
 /// Nanoseconds of a second.
 const SECOND: i128 = 1_000_000_000;
 
@@ -61,6 +64,12 @@ impl Slots {
         usize::try_from(i128::from(time).div_euclid(self.length) - self.first).unwrap_or_default()
     }
 
+    /// Returns the number of slots at both ends in which data may begin and end: a source that is asked every few
+    /// minutes has data in not all of the first ones.
+    fn edge(&self) -> usize {
+        usize::try_from(self.count / SLOTS_PER_EDGE).unwrap_or_default()
+    }
+
     fn last(&self) -> usize {
         usize::try_from(self.count - 1).unwrap_or_default()
     }
@@ -68,11 +77,11 @@ impl Slots {
 
 /// Series that came and went within the time of a block.
 pub(super) struct Changes {
-    /// Series whose data begins after the first slot.
+    /// Series whose data begins after the first slots.
     pub(super) new: Selection,
-    /// Series whose data ends before the last slot.
+    /// Series whose data ends before the last slots.
     pub(super) gone: Selection,
-    /// Time between the first and the last slot, in hours: all changes are in it.
+    /// Time from the first slots to the end, in hours: series can come in it, and go in as much.
     pub(super) hours: f64,
 }
 
@@ -137,14 +146,14 @@ impl<'v> Times<'v> {
         let (mut new, mut gone) = (Vec::new(), Vec::new());
         each_times(&self.columns, self.series_count, |series, times| {
             let Some((first, last)) = times else { return };
-            if slots.slot(first) > 0 {
+            if slots.slot(first) > slots.edge() {
                 new.push(SeriesRef(series));
             }
-            if slots.slot(last) < slots.last() {
+            if slots.slot(last) + slots.edge() < slots.last() {
                 gone.push(SeriesRef(series));
             }
         })?;
-        let hours = (slots.count - 1) as f64 * slots.length as f64 / (3_600 * SECOND) as f64;
+        let hours = (slots.last() - slots.edge()) as f64 * slots.length as f64 / (3_600 * SECOND) as f64;
         Ok(Some(Changes { new: new.into_iter().collect(), gone: gone.into_iter().collect(), hours }))
     }
 }

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::{template, variable};
-use crate::query::{Kind, Queries};
+use crate::query::{Kind, Queries, Query};
 
 type Object = Map<String, Value>;
 
@@ -92,22 +92,25 @@ impl Walk<'_> {
         self.library(object);
         for (key, value) in object {
             match value {
-                Value::String(text) if is_file(text) => self.file(&format!("{at}: {key}"), text),
+                Value::String(text) if is_file(text) => self.file(&at, key, text),
                 _ => self.value(value, &place),
             }
         }
     }
 
     /// Adds the queries of a file in a file: of a ConfigMap, of a value of Helm, of a GrafanaDashboard.
-    fn file(&mut self, place: &str, text: &str) {
+    fn file(&mut self, at: &str, key: &str, text: &str) {
+        let place = &format!("{at}: {key}");
         match super::parse_trees(text, "") {
-            Ok(trees) if place.matches(": ").count() < 8 * MAX_NESTING && self.nesting < MAX_NESTING => {
+            Ok(trees) if self.nesting < MAX_NESTING => {
                 for tree in trees.iter().filter(|tree| tree.is_object() || tree.is_array()) {
                     add_nested(self.queries, place, tree, self.nesting + 1);
                 }
             }
             Ok(_) => self.queries.add_unread_file(place.to_owned(), text, "files in files in files"),
-            Err(error) => self.queries.add_unread_file(place.to_owned(), text, &error),
+            Err(error) if key.contains('.') => self.queries.add_unread_file(place.to_owned(), text, &error),
+            // Rather an explanation with an example.
+            Err(_) => self.queries.add_words(Query::new(Kind::Dashboard, place.to_owned(), ""), text),
         }
     }
 

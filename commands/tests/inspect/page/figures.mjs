@@ -142,6 +142,14 @@ export async function checkFigures(page, check, report) {
     check(`skipped file ${name}`, (await skipped.textContent()).includes(escaped(name)));
   }
   await checkGenerated(page, check, report.comparison?.without_generated);
+  const explosions = report.comparison?.explosions ?? [];
+  check("explosions are told", await page.locator("[data-explosion]").count() === explosions.length);
+  for (const [index, { label, series, values_before: before, values_after: after }] of explosions.entries()) {
+    const told = page.locator("[data-explosion]").nth(index);
+    const text = await told.innerText();
+    check(`explosion of ${label}: series`, await told.getAttribute("data-series") === String(series));
+    check(`explosion of ${label}: values`, text.includes(`${thousands(before)} to ${thousands(after)} value`), text);
+  }
   if (report.totals.series > 0) {
     await checkSuggestions(page, check, report);
   }

@@ -73,6 +73,14 @@
     }).node;
   }
 
+  // Says which label exploded: "trace_id of job x: 12 to 480,000 values, 61% of the series that came".
+  function explosion({ label, owner, values_before: before, values_after: after, series }, came) {
+    const of = owner === null ? null : [" of ", page.name(owner[0]), " ", page.name(owner[1])];
+    return element("p", { class: "explosion", "data-explosion": label, "data-series": series },
+      element("strong", {}, page.name(label)), of, `: ${exact(before)} to ${counted(after, "value")}, `,
+      element("strong", {}, percent(shareOf(series, came))), " of the series that came.");
+  }
+
   // Says what is left of the changes apart from restarted pods and the like.
   function generated({ labels, gone, came }) {
     const names = labels.flatMap((label, place) => [place === 0 ? "" : ", ", page.name(label)]);
@@ -92,7 +100,7 @@
       : "A series that is gone often came back under another value of one label, such as the name of a pod. If "
         + "ignoring a label leaves few changes, that label is the cause. The bar is the share of the changes that "
         + "ignoring the label removes.")];
-    parts.push(tiles(compared));
+    parts.push(...compared.explosions.map((one) => explosion(one, compared.came)), tiles(compared));
     if (compared.without_generated !== null) {
       parts.push(generated(compared.without_generated));
     }

@@ -74,9 +74,8 @@
       element("p", { class: "lead" },
         element("strong", { "data-unused": used.unused.series }, `Unused: ${page.percent(share)} of the series`),
         ` (${exact(used.unused.series)} of ${exact(all)}), in ${counted(used.unused.metrics, "metric")}. `,
-        `${queries(used.queries)} in ${counted(used.files, "file")} were read. A metric is used if a query selects some `
-          + "of its series."),
-      page.bar(1 - share, "used"), table, unread(used));
+        `${queries(used.queries)} in ${counted(used.files, "file")} were read. A metric is used if a query names it.`),
+      element("div", { class: "range" }, page.bar(1 - share, "used")), table, unread(used));
   }
 
   Object.assign(page, { usage, queriesColumn, breaks });

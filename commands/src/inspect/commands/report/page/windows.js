@@ -55,7 +55,7 @@
       columns: [
         {
           id: "pair", title: "Label pair", wide: true, value: (row) => `${row.name}=${row.value}`,
-          cell: (row) => [page.name(row.name), "=", page.value(row.value)],
+          cell: (row) => [page.value(row.value), element("span", { class: "detail" }, page.name(row.name))],
         },
         { id: "new", title: "Came", numeric: true, value: (row) => row.new },
         { id: "gone", title: "Went", numeric: true, value: (row) => row.gone },
@@ -83,7 +83,7 @@
     }).node;
     return page.section("churn", "What comes and goes", element("p", { class: "lead" },
       `Within ${page.fraction(hours)} hours, ${page.exact(report.churn.new)} series came and `
-        + `${page.exact(report.churn.gone)} went. Pairs are listed whose series do so more often than all series on average. `,
+        + `${page.exact(report.churn.gone)} went. Pairs that most series have are left out, unless they change more often than all. `,
       "A label with the names of restarted pods has many series of each value; one with the ids of sessions has about one."),
       pairTable, labelTable);
   }
