@@ -79,7 +79,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
                 if hash_labels.is_in(value) {
                     return Err(CompactError::Options { what: "an input has hashes of a label that is to be hashed" });
                 }
-                // It may name values that are hashed now.
+                // Selectors of an earlier run may name values that are hashed now.
                 if hash_labels.is_empty() {
                     rewritings.insert(value.to_owned());
                 }

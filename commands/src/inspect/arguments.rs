@@ -179,10 +179,10 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Show which metrics and labels the queries of rules, dashboards and query logs use, and which may go
     ///
-    /// A metric is used if a query names it, whatever its other matchers. A label is used if a query selects, groups or joins by
-    /// it, or returns it. Variables of dashboards, and queries that are not PromQL, count as using more rather than
-    /// less. Several blocks, and series that --match selects, are merged in memory first: that takes as much time and
-    /// memory as a compaction. docs/usage.md documents the JSON.
+    /// A metric is used if a query names it, whatever its other matchers. A label is used if a query selects, groups or
+    /// joins by it, or returns it. Variables of dashboards, and queries that are not PromQL, count as using more rather
+    /// than less. Several blocks, and series that --match selects, are merged in memory first: that takes as much time
+    /// and memory as a compaction. docs/usage.md documents the JSON.
     #[command(after_help = USAGE)]
     Usage(UsageArguments),
     /// Show the series that came and went between two blocks or folders, by metric
