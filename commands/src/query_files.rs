@@ -27,9 +27,14 @@ pub(crate) struct QueryFiles {
 }
 
 impl QueryFiles {
-    /// Reads the files, if any are named.
-    pub(crate) fn read(&self) -> Result<Option<Queries>, Failure> {
-        (!self.used.is_empty()).then(|| read(&self.used)).transpose()
+    /// Reads the files, if any are named, and tells what was not read. Also returns the exit code.
+    pub(crate) fn read(&self, quiet: Quiet) -> Result<(Option<Queries>, Exit), Failure> {
+        if self.used.is_empty() {
+            return Ok((None, Exit::Ok));
+        }
+        let queries = read(&self.used)?;
+        let exit = tell_unread("chronoxide-inspect", &queries, quiet);
+        Ok((Some(queries), exit))
     }
 }
 

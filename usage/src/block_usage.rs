@@ -15,8 +15,6 @@ use crate::query::Queries;
 pub struct BlockUsage {
     /// Use of metrics, by the code of the name; `None` stands for series without a name.
     metrics: BTreeMap<Option<u32>, MetricUsage>,
-    /// Labels that queries need of a metric, or of others that they select together with it.
-    needed: BTreeMap<Option<u32>, BTreeSet<u32>>,
     labels: BTreeMap<u32, LabelUsage>,
     /// Labels that are needed of any series.
     of_all: BTreeSet<u32>,
@@ -28,6 +26,8 @@ pub struct BlockUsage {
 pub struct MetricUsage {
     /// Queries that name it, or select some of its series.
     pub queries: BTreeSet<usize>,
+    /// Labels that these queries need of it, or of others that they select together with it.
+    needed: BTreeSet<u32>,
 }
 
 /// Use of a label.
@@ -112,8 +112,9 @@ impl BlockUsage {
             }
         }
         for metric in &found.metrics {
-            self.metrics.entry(*metric).or_default().queries.extend(queries.clone());
-            self.needed.entry(*metric).or_default().extend(&used);
+            let metric = self.metrics.entry(*metric).or_default();
+            metric.queries.extend(queries.clone());
+            metric.needed.extend(&used);
         }
     }
 
@@ -133,7 +134,7 @@ impl BlockUsage {
     /// Returns true if a query needs a label of a metric.
     #[must_use]
     pub fn is_needed(&self, metric: Option<u32>, key: KeyId) -> bool {
-        self.needed.get(&metric).is_some_and(|needed| needed.contains(&key.0)) || self.of_all.contains(&key.0)
+        self.metrics.get(&metric).is_some_and(|metric| metric.needed.contains(&key.0)) || self.of_all.contains(&key.0)
     }
 
     /// Returns the selectors that select no series of the block, with their queries. Those of words in text that is not

@@ -7,12 +7,15 @@
 //! ```
 //! use chronoxide_usage::{Queries, Use};
 //!
-//! let mut queries = Queries::default(); queries.add_text("rules.yaml", "groups: [{name: api, rules: [{record: load,
-//! expr: 'sum by (job) (up{env=\"prod\"})'}]}]"); let [query] = &queries.queries[..] else { panic!("one query") };
-//! assert_eq!(query.place, "rules.yaml: group api: recording rule load"); let [need] = &query.needs[..] else {
-//! panic!("one selector") }; assert_eq!(need.selector.to_string(), r#"{__name__="up",env="prod"}"#); let uses = |label|
-//! need.labels.uses(label).into_iter().collect::<Vec<_>>(); assert_eq!((uses("job"), uses("env"), uses("pod")),
-//! (vec![Use::Grouped], vec![Use::Selected], vec![]));
+//! let rules = r#"groups: [{name: api, rules: [{record: load, expr: 'sum by (job) (up{env="prod"})'}]}]"#;
+//! let mut queries = Queries::default();
+//! queries.add_text("rules.yaml", rules);
+//! let [query] = &queries.queries[..] else { panic!("one query") };
+//! assert_eq!(query.place, "rules.yaml: group api: recording rule load");
+//! let [need] = &query.needs[..] else { panic!("one selector") };
+//! assert_eq!(need.selector.to_string(), r#"{__name__="up",env="prod"}"#);
+//! let uses = |label| need.labels.uses(label).into_iter().collect::<Vec<_>>();
+//! assert_eq!((uses("job"), uses("env"), uses("pod")), (vec![Use::Grouped], vec![Use::Selected], vec![]));
 //! ```
 //!
 //! # Rather used than unused

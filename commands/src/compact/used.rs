@@ -126,7 +126,10 @@ impl Metrics {
             let searcher = block.searcher(Limits::default()).map_err(|error| damaged(error.source.into()))?;
             let found = BlockUsage::new(&searcher, queries).and_then(|usage| usage.metric_names(&searcher));
             used.extend(found.map_err(|error| damaged(error.into()))?);
-            count_metrics(&searcher, &mut metrics.unused).map_err(damaged)?;
+            for (name, series) in searcher.count_by_value(METRIC, &[]).map_err(|error| damaged(error.into()))? {
+                let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+                *metrics.unused.entry(name).or_default() += series;
+            }
         }
         // A metric that a query uses in one input is kept in all.
         for name in used {
@@ -146,28 +149,6 @@ impl Metrics {
         let per_selector = names.len().div_ceil(MAX_SELECTORS).max(NAMES_PER_SELECTOR);
         names.chunks(per_selector).map(selector).collect()
     }
-}
-
-/// Adds the series of each metric of a block.
-fn count_metrics(
-    searcher: &chronoxide_select::Searcher<'_, '_>,
-    counts: &mut BTreeMap<String, u64>,
-) -> Result<(), InspectError> {
-    let tally = searcher.tally(&[])?;
-    let mut unnamed = tally.series_count();
-    let view = searcher.view();
-    if let Some(key) = view.key(METRIC)? {
-        let text = view.text()?;
-        for (code, series) in tally.values(key) {
-            let name = text.symbol(view.dictionary_value(key, code)?)?;
-            *counts.entry(name.to_owned()).or_default() += series;
-            unnamed = unnamed.saturating_sub(series);
-        }
-    }
-    if unnamed > 0 {
-        *counts.entry(String::new()).or_default() += unnamed;
-    }
-    Ok(())
 }
 
 /// A block that cannot be queried.

@@ -17,7 +17,6 @@ use super::inputs::Inputs;
 use super::output::{OutputError, folder_of, is_same_file, tell_written, to_file, to_stdout};
 use crate::inspect::worse;
 use crate::memory::default_limit;
-use crate::query_files::tell_unread;
 use crate::{Exit, Failure, Quiet, existing, json_line, warn_of_extension};
 
 pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, Failure> {
@@ -44,8 +43,7 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
         return Err(Failure::new(Exit::Usage, message));
     }
     arguments.matching.tell_wide(quiet);
-    let queries = arguments.queries.read()?;
-    let unread = queries.as_ref().map_or(Exit::Ok, |queries| tell_unread("chronoxide-inspect", queries, quiet));
+    let (queries, unread) = arguments.queries.read(quiet)?;
     let exit = inputs.iter().fold(Exit::Ok, |exit, (_, inputs)| worse(exit, inputs.exit()));
     let exit = worse(exit, unread);
     let reported: Vec<_> = inputs.iter().map(|(path, inputs)| inputs.reported(path.display().to_string())).collect();

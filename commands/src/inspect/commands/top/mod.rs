@@ -35,15 +35,13 @@ use self::browser::Browser;
 use super::counting::Counting;
 use crate::inspect::worse;
 use crate::memory::default_limit;
-use crate::query_files::tell_unread;
 use crate::style::Style;
 use crate::{Exit, Failure, Quiet, print_styled, tell};
 
 pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(arguments.memory_limit, quiet)?;
     arguments.matching.tell_wide(quiet);
-    let queries = arguments.queries.read()?;
-    let unread = queries.as_ref().map_or(Exit::Ok, |queries| tell_unread("chronoxide-inspect", queries, quiet));
+    let (queries, unread) = arguments.queries.read(quiet)?;
     let name = arguments.sources.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let input = inputs.reported(&name);
     if input.blocks.is_empty() {
