@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_reader::SeriesRef;
-use chronoxide_select::{Labels, Matcher, SelectError};
+use chronoxide_select::{Labels, Matcher, SelectError, as_text};
 
-use crate::query::text;
 use crate::{Blocks, Error, Label, Query};
 
 /// Groups of series, in the order of their labels.
@@ -39,45 +37,26 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
         };
     }
     let selection = query.found(&started)?;
-    let found = query.accepted(started.group(&selection, labels)?)?;
-    let mut counts = vec![0_u64; found.labels().len()];
-    let mut count = |group: u32| {
-        if let Some(count) = counts.get_mut(group as usize) {
-            *count += 1;
-        }
-    };
-    if let [only] = selection.blocks() {
-        found.numbers(only.block).iter().for_each(|&group| count(group));
-    } else {
-        // A series counts in the first block that has it, among those whose groups could be read.
-        let is_grouped = |block: usize| !found.numbers(block).is_empty();
-        let mut firsts: BTreeMap<usize, Vec<SeriesRef>> = BTreeMap::new();
-        for occurrences in query.accepted(started.join(&selection)?)?.iter() {
-            if let Some(first) = occurrences.iter().find(|place| is_grouped(place.block)) {
-                firsts.entry(first.block).or_default().push(first.series);
+    let groups = query.accepted(started.each_distinct(&selection, |searcher, series| {
+        let groups = searcher.group(series, labels)?;
+        let mut counts = vec![0_u64; groups.count()];
+        for &group in groups.numbers() {
+            if let Some(count) = counts.get_mut(group as usize) {
+                *count += 1;
             }
         }
-        for block in selection.blocks() {
-            let mut firsts = firsts.remove(&block.block).unwrap_or_default();
-            firsts.sort_unstable();
-            let mut firsts = firsts.into_iter().peekable();
-            for (series, &group) in block.series.iter().zip(found.numbers(block.block)) {
-                if firsts.next_if_eq(&series).is_some() {
-                    count(group);
-                }
-            }
-        }
+        let label = |label: &chronoxide_reader::Label<'b>| {
+            Ok(Label { name: as_text(label.name)?, value: as_text(label.value)? })
+        };
+        let labels =
+            |number| groups.labels(searcher.view(), number)?.iter().map(label).collect::<Result<_, SelectError>>();
+        (0..).zip(counts).map(|(number, count)| Ok((labels(number)?, count))).collect::<Result<Vec<(Vec<_>, _)>, _>>()
+    })?)?;
+    let mut counts: BTreeMap<Vec<Label<'b>>, u64> = BTreeMap::new();
+    for (labels, series) in groups.into_iter().flatten() {
+        *counts.entry(labels).or_default() += series;
     }
-    let group = |(labels, series): (&Vec<_>, u64)| -> Result<Group<'b>, Error> {
-        let label =
-            |label: &chronoxide_reader::Label<'b>| Ok(Label { name: text(label.name)?, value: text(label.value)? });
-        Ok(Group { labels: labels.iter().map(label).collect::<Result<_, Error>>()?, series })
-    };
-    // A block that turned out to be damaged may have groups and no series.
-    let counted = found.labels().iter().zip(counts).filter(|(_, count)| *count > 0);
-    let mut groups = counted.map(group).collect::<Result<Vec<_>, _>>()?;
-    groups.sort_unstable();
-    Ok(groups)
+    Ok(counts.into_iter().map(|(labels, series)| Group { labels, series }).collect())
 }
 
 /// Groups the series of one block by one label, without a list of the series.
@@ -90,13 +69,12 @@ fn count_by_value<'b>(query: &Query<'b>, block: usize, name: &str, matchers: &[M
         limits.check_series(counts.iter().map(|(_, series)| series).sum())?;
         // The name of the caller does not live as long.
         let view = opened.open().view();
-        Ok::<_, SelectError>((view.key(name)?.map(|key| view.key_name(key)).transpose()?, counts))
+        let name = view.key(name)?.map_or(Ok(""), |key| as_text(view.key_name(key)?))?;
+        let label = |value| Ok::<_, SelectError>(Label { name, value: as_text(value)? });
+        let group = |(value, series): (Option<&'b [u8]>, u64)| {
+            Ok(Group { labels: value.map(label).transpose()?.into_iter().collect(), series })
+        };
+        counts.into_iter().map(group).collect::<Result<_, _>>()
     });
-    let (name, counts) = found?;
-    let name = name.map_or(Ok(""), text)?;
-    let label = |value| Ok::<_, Error>(Label { name, value: text(value)? });
-    let group = |(value, series): (Option<&'b [u8]>, u64)| {
-        Ok(Group { labels: value.map(label).transpose()?.into_iter().collect(), series })
-    };
-    counts.into_iter().map(group).collect()
+    Ok(found?)
 }

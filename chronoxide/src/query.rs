@@ -11,7 +11,7 @@ use chronoxide_select::{
 use crate::distinct::Distinct;
 use crate::groups::group;
 use crate::series::{Merge, Runs, SeriesRows, Sorted, Source, note, sorted};
-use crate::{AsLabel, Blocks, Damage, Error, ErrorKind, Groups, Selector};
+use crate::{AsLabel, Blocks, Damage, Error, Groups, Selector};
 
 /// A query: one or more selectors, a time range, and limits of the work.
 ///
@@ -367,9 +367,4 @@ impl<'b> Query<'b> {
     pub fn group_without(&self, names: &[&str]) -> Result<Groups<'b>, Error> {
         group(self, Labels::Without(names))
     }
-}
-
-/// Converts a symbol to text.
-pub(crate) fn text(symbol: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(symbol).map_err(|error| Error::new(ErrorKind::Corrupt, error))
 }

@@ -11,8 +11,11 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_merge_model::merge_in_memory;
 use chronoxide_publish::{Disk, Spool};
-use chronoxide_reader::{Block, Checks, FolderError};
-use chronoxide_select::{BlockSet, BlockSetError, Labels, Limits, Matcher, Operator, SelectError, SetSelection};
+use chronoxide_reader::{Block, Checks, FileError, FolderError};
+use chronoxide_select::{
+    BlockSet, BlockSetError, Labels, Limits, Matcher, Operator, Partial, Searcher, SelectError, Selection, SetQuery,
+    SetSelection, as_text,
+};
 use chronoxide_select_model::random_matchers;
 use chronoxide_testkit::plan::{Labelset, Plan, build};
 use chronoxide_testkit::random::{Random, random_plan, random_series};
@@ -50,6 +53,10 @@ fn labels(block: &Block, series: SeriesRef) -> Labelset {
     series.labels().map(|label| label.expect("sound")).map(|label| (text(label.name), text(label.value))).collect()
 }
 
+fn file_name(block: &Block) -> String {
+    block.path().expect("a file").file_name().expect("a name").to_string_lossy().into_owned()
+}
+
 /// Selected labelsets, with the files that have them.
 fn joined(set: &BlockSet, selection: &SetSelection) -> BTreeMap<Labelset, Vec<String>> {
     let mut joined = BTreeMap::new();
@@ -59,21 +66,47 @@ fn joined(set: &BlockSet, selection: &SetSelection) -> BTreeMap<Labelset, Vec<St
         let mut files = Vec::new();
         for place in occurrences {
             assert_eq!(labels(set.blocks()[place.block].block(), place.series), own);
-            files.push(
-                set.blocks()[place.block]
-                    .block()
-                    .path()
-                    .expect("a file")
-                    .file_name()
-                    .expect("a name")
-                    .to_string_lossy()
-                    .into_owned(),
-            );
+            files.push(file_name(set.blocks()[place.block].block()));
         }
         files.sort();
         assert_eq!(joined.insert(own, files), None, "a labelset is joined once");
     }
     joined
+}
+
+/// Selected labelsets, each with the file of the block that gives it.
+fn distinct(set: &BlockSet, query: &SetQuery<'_>, selection: &SetSelection) -> BTreeMap<Labelset, String> {
+    let read = |searcher: &Searcher<'_, '_>, series: &Selection| {
+        let id = searcher.view().block_id();
+        Ok(series.iter().map(|series| (id, series)).collect::<Vec<_>>())
+    };
+    let mut found = BTreeMap::new();
+    for (id, series) in query.each_distinct(selection, read).expect("no limits").found.concat() {
+        let block = set.blocks().iter().find(|block| block.id() == id).expect("a block of the set").block();
+        assert_eq!(found.insert(labels(block, series), file_name(block)), None, "a labelset comes once");
+    }
+    found
+}
+
+/// Numbers of distinct series by the values of some labels.
+fn grouped(
+    query: &SetQuery<'_>,
+    selection: &SetSelection,
+    names: &[&str],
+) -> (BTreeMap<Labelset, u64>, Vec<FileError<SelectError>>) {
+    let read = |searcher: &Searcher<'_, '_>, series: &Selection| {
+        let groups = searcher.group(series, Labels::By(names))?;
+        let text = |bytes| as_text(bytes).map(str::to_owned);
+        let labels = |group: u32| {
+            let labels = groups.labels(searcher.view(), group as usize)?;
+            labels.iter().map(|label| Ok((text(label.name)?, text(label.value)?))).collect()
+        };
+        groups.numbers().iter().map(|&group| labels(group)).collect::<Result<Vec<Labelset>, SelectError>>()
+    };
+    let Partial { found, failed, .. } = query.each_distinct(selection, read).expect("no limits");
+    let mut counts = BTreeMap::new();
+    found.concat().into_iter().for_each(|labels| *counts.entry(labels).or_default() += 1);
+    (counts, failed)
 }
 
 #[test]
@@ -85,7 +118,7 @@ fn a_set_answers_as_the_filter_over_all_its_blocks() {
     let set = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
     assert_eq!((set.blocks().len(), set.unreadable().len()), (12, 1));
     let all: Vec<Labelset> = contents.iter().flatten().cloned().collect();
-    for _ in 0..60 {
+    for case in 0..60 {
         let matchers = random_matchers(&all, &mut random);
         let query = set.query();
         let selection = query.select(&matchers).expect("no limits");
@@ -110,22 +143,25 @@ fn a_set_answers_as_the_filter_over_all_its_blocks() {
         let three = values.into_iter().take(3).collect::<Vec<_>>();
         assert_eq!(query.label_values("pod", &matchers, Some(3)).expect("no limits").found, three);
 
-        let groups = query.group(&selection, Labels::By(&["pod", "zone"])).expect("sound").found;
-        let mut seen = BTreeSet::new();
-        for block in selection.blocks() {
-            for (series, &number) in block.series.iter().zip(groups.numbers(block.block)) {
-                let mut own = labels(set.blocks()[block.block].block(), series);
+        // In little memory the series of 12 blocks are compared in many passes.
+        let limits = Limits::default().with_max_memory(1_u64 << random.below(18));
+        let queries = [query, query.with_limits(limits)];
+        for query in &queries[..if case % 8 == 0 { 2 } else { 1 }] {
+            let first = |files: &[String]| {
+                let mut in_order = set.blocks().iter().map(|block| file_name(block.block()));
+                in_order.find(|file| files.contains(file)).expect("one has the series")
+            };
+            let firsts: BTreeMap<Labelset, String> =
+                expected.iter().map(|(labels, files)| (labels.clone(), first(files))).collect();
+            assert_eq!(distinct(&set, query, &selection), firsts);
+            let mut groups: BTreeMap<Labelset, u64> = BTreeMap::new();
+            for labels in expected.keys() {
+                let mut own = labels.clone();
                 own.retain(|name, _| name == "pod" || name == "zone");
-                let found = groups.labels()[number as usize].iter();
-                let found: Vec<_> = found.map(|label| (label.name, label.value)).collect();
-                assert_eq!(
-                    found,
-                    own.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect::<Vec<_>>()
-                );
-                seen.insert(own);
+                *groups.entry(own).or_default() += 1;
             }
+            assert_eq!(grouped(query, &selection, &["pod", "zone"]).0, groups);
         }
-        assert_eq!(groups.labels().len(), seen.len(), "a labelset has one group");
     }
     // A set without indexes, and the one that the queries above made them for.
     let fresh = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
@@ -194,7 +230,8 @@ fn a_snapshot_survives_a_compaction_and_a_refresh_hides_its_parents() {
     }
     let old = set.query().select(&[]).expect("no limits");
     assert!(matches!(hiding.query().join(&old), Err(SelectError::OtherSnapshot)), "blocks have other positions");
-    assert!(matches!(hiding.query().group(&old, Labels::All), Err(SelectError::OtherSnapshot)));
+    let other = hiding.query().each_distinct(&old, |_, series| Ok(series.count()));
+    assert!(matches!(other, Err(SelectError::OtherSnapshot)));
     let refreshed = refresh();
     assert_eq!((refreshed.blocks().len(), refreshed.hidden().len()), (1, 0));
     let union: BTreeSet<Labelset> = contents.into_iter().flatten().collect();
@@ -232,15 +269,35 @@ fn damage_that_is_found_late_takes_down_one_block_only() {
     let distinct = contents.iter().flatten().collect::<BTreeSet<_>>().len();
     let joined = query.join(&all).expect("the query goes on");
     assert_eq!(joined.found.len(), distinct);
-    let groups = query.group(&all, Labels::By(&["pod"])).expect("the query goes on");
+    let (groups, groups_failed) = grouped(&query, &all, &["pod"]);
     let pods: BTreeSet<_> = contents.iter().flatten().map(|labels| labels.get("pod")).collect();
-    assert_eq!(groups.found.labels().len(), pods.len());
+    assert_eq!(groups.len(), pods.len());
+    assert_eq!(groups.values().sum::<u64>(), distinct as u64);
     let longer = "x".repeat(30_000);
     let found = query.find(&[("pod", &longer)]).expect("names differ");
     assert_eq!(found.found, []);
-    for failed in [joined.failed, groups.failed, found.failed] {
+    for failed in [joined.failed, groups_failed, found.failed] {
         let [failed] = &failed[..] else { panic!("{failed:?}") };
         assert!(failed.to_string().contains("damaged.cx"), "{failed}");
+    }
+}
+
+#[test]
+fn series_of_a_block_that_cannot_be_read_come_from_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contents = blocks(folder.path(), 6, &mut Random::new(4));
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
+    let all = set.query().select(&[]).expect("no limits");
+    for bad in set.blocks() {
+        let counts = set.query().each_distinct(&all, |searcher, series| match searcher.view().block_id() == bad.id() {
+            true => as_text(b"\xff").map(|_| 0),
+            false => Ok(u64::from(series.count())),
+        });
+        let counts = counts.expect("no limits");
+        let others = (0..).zip(&contents).filter(|(number, _)| file_name(bad.block()) != format!("{number:03}.cx"));
+        let expected = others.flat_map(|(_, series)| series).collect::<BTreeSet<_>>().len();
+        assert_eq!(counts.found.iter().sum::<u64>(), expected as u64);
+        assert!(counts.failed.iter().map(|error| error.path.as_deref()).eq([bad.block().path()]));
     }
 }
 

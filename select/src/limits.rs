@@ -79,6 +79,11 @@ impl<'a> Limits<'a> {
         Self { reserved: Some(reserved), ..self }
     }
 
+    /// Returns the maximum memory of a selection, in bytes.
+    pub(crate) fn max_memory(&self) -> u64 {
+        self.max_memory
+    }
+
     /// Checks the memory of a selection, in bytes, before it grows by at most `wanted` bytes from `own`. Returns the
     /// bytes by which it may grow, at least `least`.
     pub(crate) fn reserve(&self, own: u64, wanted: u64, least: u64) -> Result<u64, SelectError> {

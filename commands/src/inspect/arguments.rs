@@ -152,8 +152,9 @@ pub(crate) enum Command {
     Values(ValuesArguments),
     /// Count series, label names and label pairs, and list the largest of them
     ///
-    /// Series with equal labels count once, also if several blocks have them. Takes about 50 bytes of memory per
-    /// distinct label pair, and none per series.
+    /// Series with equal labels count once, also if several blocks have them. Counts are exact. Takes about 50
+    /// bytes of memory per distinct label pair; for several blocks, or selectors, also some 40 per distinct series, up
+    /// to 1 GiB.
     #[command(after_help = CARDINALITY)]
     Cardinality(CardinalityArguments),
     /// Browse metrics, labels and values by their number of series

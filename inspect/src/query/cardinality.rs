@@ -127,14 +127,19 @@ impl<'data> Cardinality<'data> {
 struct Largest<T> {
     most: usize,
     items: Vec<(Reverse<u64>, T)>,
+    /// Items with a smaller count are not among the largest.
+    least: u64,
 }
 
 impl<T: Ord> Largest<T> {
     fn new(most: usize) -> Self {
-        Self { most, items: Vec::new() }
+        Self { most, items: Vec::new(), least: 0 }
     }
 
     fn push(&mut self, count: u64, item: T) {
+        if count < self.least {
+            return;
+        }
         self.items.push((Reverse(count), item));
         // Sorting now and then costs less than a heap and holds twice as many items at most.
         if self.items.len() >= self.most.max(1 << 10).saturating_mul(2) {
@@ -145,6 +150,7 @@ impl<T: Ord> Largest<T> {
     fn shorten(&mut self) {
         self.items.sort_unstable();
         self.items.truncate(self.most);
+        self.least = self.items.last().filter(|_| self.items.len() == self.most).map_or(0, |(least, _)| least.0);
     }
 
     fn finish(mut self) -> Vec<T> {

@@ -1,6 +1,6 @@
 //! [`BlockSet`]: the live blocks of a folder, queried together.
 
-mod groups;
+mod distinct;
 mod query;
 mod series;
 
@@ -11,8 +11,7 @@ use std::sync::Arc;
 use chronoxide_format::view::TimeRange;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Hidden, MAX_ARCHIVE_MEMORY, OpenError};
 
-pub use groups::SetGroups;
-pub use query::{BlockSelection, Partial, SetQuery, SetSelection};
+pub use query::{BlockSelection, Partial, SetQuery, SetSelection, as_text};
 pub use series::{JoinedSeries, Occurrence};
 
 use crate::IndexedBlock;

@@ -1,5 +1,6 @@
 //! [`SetQuery`]: queries of all blocks of a set.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -158,23 +159,26 @@ impl<'a> SetQuery<'a> {
         Ok(Partial { found, failed })
     }
 
-    /// Calls `each` with the blocks of a selection, in order. Returns the errors of damaged blocks.
-    pub(super) fn each_selected(
+    /// Calls `read` with some blocks of a selection on all threads. Returns results in the order of these blocks, with
+    /// the errors of damaged ones.
+    pub(super) fn read_blocks<T: Send>(
         &self,
         selection: &SetSelection,
-        mut each: impl FnMut(&Searcher<'_, 'a>, &BlockSelection) -> Result<(), SelectError>,
-    ) -> Result<Vec<FileError<SelectError>>, SelectError> {
+        blocks: &[impl Borrow<BlockSelection> + Sync],
+        read: impl Fn(&Searcher<'_, 'a>, &BlockSelection) -> Result<T, SelectError> + Sync,
+    ) -> Result<Vec<Result<T, FileError<SelectError>>>, SelectError> {
         if !Arc::ptr_eq(&selection.snapshot, &self.set.blocks) {
             return Err(SelectError::OtherSnapshot);
         }
-        let mut failed = Vec::new();
-        for selected in selection.blocks() {
-            let Some(block) = self.set.blocks().get(selected.block) else { continue };
-            if let Err(error) = block.open().search(self.limits, |searcher| each(searcher, selected)) {
-                failed.push(damage(error)?);
+        let ask = |selected: &BlockSelection| -> PerBlock<T> {
+            self.limits.check()?;
+            let Some(block) = self.set.blocks().get(selected.block) else { return Err(SelectError::OtherSnapshot) };
+            match block.open().search(self.limits, |searcher| read(searcher, selected)) {
+                Ok(found) => Ok(Ok(found)),
+                Err(error) => damage(error).map(Err),
             }
-        }
-        Ok(failed)
+        };
+        blocks.par_iter().map(|block| ask(block.borrow())).collect()
     }
 
     /// Returns the series that satisfy all matchers.
@@ -206,7 +210,7 @@ impl<'a> SetQuery<'a> {
     }
 
     /// Returns the number of distinct series that satisfy all matchers of at least one list. Takes no memory for a
-    /// single block and list, and else as much as [`SetQuery::join`].
+    /// single block and list, and else as much as [`SetQuery::each_distinct`].
     ///
     /// # Errors
     /// Errors of the [`Limits`].
@@ -217,13 +221,10 @@ impl<'a> SetQuery<'a> {
             self.limits.check_series(found)?;
             return Ok(Partial { found, failed });
         }
-        let SetSelection { snapshot, blocks, mut failed } = self.select_any(alternatives)?;
-        if blocks.len() < 2 {
-            return Ok(Partial { found: blocks.iter().map(|block| u64::from(block.series.count())).sum(), failed });
-        }
-        let joined = self.join(&SetSelection { snapshot, blocks, failed: Vec::new() })?;
-        failed.extend(joined.failed);
-        Ok(Partial { found: joined.found.len() as u64, failed })
+        let selection = self.select_any(alternatives)?;
+        let Partial { found, failed } = self.each_distinct(&selection, |_, series| Ok(u64::from(series.count())))?;
+        let failed = selection.failed.into_iter().chain(failed).collect();
+        Ok(Partial { found: found.into_iter().sum(), failed })
     }
 
     /// Returns the names of the labels that selected series have, in order, and the errors of damaged blocks.
@@ -325,8 +326,11 @@ impl<'a> SetQuery<'a> {
     }
 }
 
-/// Returns a symbol as text, which it is as a rule of the format says: the error of others is that of their block.
-pub(super) fn text(symbol: &[u8]) -> Result<&str, SelectError> {
+/// Returns a symbol as text, which it is as a rule of the format says.
+///
+/// # Errors
+/// [`SelectError::Block`] if it is not UTF-8: its block is damaged.
+pub fn as_text(symbol: &[u8]) -> Result<&str, SelectError> {
     std::str::from_utf8(symbol).map_err(|error| {
         let place = Place::Byte(error.valid_up_to() as u64);
         Error::from(Corruption::new(Rule::SymbolsUtf8, place)).into()
@@ -335,7 +339,7 @@ pub(super) fn text(symbol: &[u8]) -> Result<&str, SelectError> {
 
 /// Converts symbols to text.
 fn texts(symbols: Vec<&[u8]>) -> Result<Vec<&str>, SelectError> {
-    symbols.into_iter().map(text).collect()
+    symbols.into_iter().map(as_text).collect()
 }
 
 /// Returns the distinct strings of sorted lists, in order.

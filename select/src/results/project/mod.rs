@@ -12,6 +12,7 @@ mod without;
 use self::fold::KeptKeys;
 use crate::{Searcher, SelectError};
 
+pub(crate) use fingerprints::RandomHash;
 pub use groups::Groups;
 pub use projection::Projection;
 pub(crate) use spans::{for_each_keyset, room_for};
