@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chronoxide_reader::{BlockView, KeyId, SymbolId};
-use chronoxide_select::{SelectError, Tally};
+use chronoxide_select::{Searcher, SelectError, Selection as Refs, Tally};
 use rayon::prelude::*;
 
 use crate::{Error, Query};
@@ -56,14 +56,22 @@ impl<'b> Query<'b> {
                 .or_else(|error| self.leave_out(error).map(|()| Cardinality::default()));
         }
         let selection = self.found(&started)?;
-        let counted = self.accepted(started.each_distinct(&selection, |searcher, series| {
-            Cardinality::new(searcher.view(), &searcher.tally_selection(series)?)
-        })?)?;
-        Ok(counted.into_iter().reduce(Cardinality::add).unwrap_or_default())
+        let counts = self.accepted(started.each_distinct(&selection, Cardinality::series_of_block)?)?;
+        Ok(Cardinality::sum(counts))
     }
 }
 
 impl<'b> Cardinality<'b> {
+    /// Counts series of a block.
+    pub(crate) fn series_of_block(searcher: &Searcher<'_, 'b>, series: &Refs) -> Result<Self, SelectError> {
+        Self::new(searcher.view(), &searcher.tally_selection(series)?)
+    }
+
+    /// Adds the counts of blocks.
+    pub(crate) fn sum(counts: Vec<Self>) -> Self {
+        counts.into_iter().reduce(Self::add).unwrap_or_default()
+    }
+
     /// Resolves the counts of a block.
     fn new(view: &BlockView<'b>, tally: &Tally) -> Result<Self, SelectError> {
         let text = view.text()?;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_select::{Labels, Matcher, SelectError, as_text};
+use chronoxide_select::{Labels, Matcher, Searcher, SelectError, Selection as Refs, as_text};
 
-use crate::{Blocks, Error, Label, Query};
+use crate::{Blocks, Error, Label, Query, Selection};
 
 /// Groups of series, in the order of their labels.
 pub type Groups<'b> = Vec<Group<'b>>;
@@ -37,26 +37,50 @@ pub(crate) fn group<'b>(query: &Query<'b>, labels: Labels<'_>) -> Result<Groups<
         };
     }
     let selection = query.found(&started)?;
-    let groups = query.accepted(started.each_distinct(&selection, |searcher, series| {
-        let groups = searcher.group(series, labels)?;
-        let mut counts = vec![0_u64; groups.count()];
-        for &group in groups.numbers() {
-            if let Some(count) = counts.get_mut(group as usize) {
-                *count += 1;
-            }
+    let groups = started.each_distinct(&selection, |searcher, series| groups_of_block(searcher, series, labels))?;
+    Ok(sum(query.accepted(groups)?))
+}
+
+impl Selection {
+    /// Counts the selected series by the values of some labels, as [`Query::group_by`] does. A series that is selected
+    /// in several blocks counts in each.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` if a block is damaged where the labels are.
+    pub fn group_by(&self, names: &[&str]) -> Result<Groups<'_>, Error> {
+        Ok(sum(self.read_blocks(|searcher, refs| groups_of_block(searcher, refs, Labels::By(names)))?))
+    }
+}
+
+/// Labels and number of series of each group of one block.
+type BlockGroups<'b> = Vec<(Vec<Label<'b>>, u64)>;
+
+/// Groups series of one block.
+fn groups_of_block<'b>(
+    searcher: &Searcher<'_, 'b>,
+    series: &Refs,
+    labels: Labels<'_>,
+) -> Result<BlockGroups<'b>, SelectError> {
+    let groups = searcher.group(series, labels)?;
+    let mut counts = vec![0_u64; groups.count()];
+    for &group in groups.numbers() {
+        if let Some(count) = counts.get_mut(group as usize) {
+            *count += 1;
         }
-        let label = |label: &chronoxide_reader::Label<'b>| {
-            Ok(Label { name: as_text(label.name)?, value: as_text(label.value)? })
-        };
-        let labels =
-            |number| groups.labels(searcher.view(), number)?.iter().map(label).collect::<Result<_, SelectError>>();
-        (0..).zip(counts).map(|(number, count)| Ok((labels(number)?, count))).collect::<Result<Vec<(Vec<_>, _)>, _>>()
-    })?)?;
+    }
+    let label =
+        |label: &chronoxide_reader::Label<'b>| Ok(Label { name: as_text(label.name)?, value: as_text(label.value)? });
+    let labels = |group| groups.labels(searcher.view(), group)?.iter().map(label).collect::<Result<_, SelectError>>();
+    (0..).zip(counts).map(|(group, count)| Ok((labels(group)?, count))).collect()
+}
+
+/// Adds the groups of blocks.
+fn sum<'b>(blocks: Vec<BlockGroups<'b>>) -> Groups<'b> {
     let mut counts: BTreeMap<Vec<Label<'b>>, u64> = BTreeMap::new();
-    for (labels, series) in groups.into_iter().flatten() {
+    for (labels, series) in blocks.into_iter().flatten() {
         *counts.entry(labels).or_default() += series;
     }
-    Ok(counts.into_iter().map(|(labels, series)| Group { labels, series }).collect())
+    counts.into_iter().map(|(labels, series)| Group { labels, series }).collect()
 }
 
 /// Groups the series of one block by one label, without a list of the series.

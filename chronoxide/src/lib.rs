@@ -117,6 +117,7 @@ mod columns;
 #[cfg(feature = "compact")]
 mod compact;
 mod damage;
+mod difference;
 mod distinct;
 mod error;
 mod groups;
@@ -142,6 +143,7 @@ pub use columns::{Column, ColumnInfo};
 #[cfg(feature = "compact")]
 pub use compact::{CompactOptions, Compacted, compact};
 pub use damage::Damage;
+pub use difference::Difference;
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, Groups};
 pub use label::AsLabel;

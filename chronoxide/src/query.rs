@@ -198,7 +198,7 @@ impl<'b> Query<'b> {
     }
 
     /// Returns the first error of damaged blocks, unless they are skipped.
-    fn accept(&self, failed: Vec<FileError<SelectError>>) -> Result<(), Error> {
+    pub(crate) fn accept(&self, failed: Vec<FileError<SelectError>>) -> Result<(), Error> {
         let mut failed = failed.into_iter().map(Error::from);
         match &self.damaged {
             Some(damaged) => {

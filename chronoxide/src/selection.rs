@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_reader::SeriesRef;
-use chronoxide_select::{Labels, Limits, Selection as Refs};
+use chronoxide_select::{BlockSelection, Labels, Limits, Searcher, SelectError, Selection as Refs};
+use rayon::prelude::*;
 
 use crate::series::SeriesRows;
 use crate::{BlockId, Blocks, Error, ErrorKind, Query, SeriesId};
@@ -48,18 +49,21 @@ impl Query<'_> {
     /// # Errors
     /// As [`Query::series`].
     pub fn select(&self) -> Result<Selection, Error> {
-        let found = self.found(&self.start())?;
-        let mut refs = vec![Refs::default(); self.blocks.len()];
-        for block in found.blocks() {
-            if let Some(place) = refs.get_mut(block.block) {
-                place.clone_from(&block.series);
-            }
-        }
-        Ok(Selection { blocks: self.blocks.clone(), refs })
+        Ok(Selection::new(self.blocks, self.found(&self.start())?.blocks()))
     }
 }
 
 impl Selection {
+    pub(crate) fn new(blocks: &Blocks, selected: &[BlockSelection]) -> Self {
+        let mut refs = vec![Refs::default(); blocks.len()];
+        for block in selected {
+            if let Some(place) = refs.get_mut(block.block) {
+                place.clone_from(&block.series);
+            }
+        }
+        Self { blocks: blocks.clone(), refs }
+    }
+
     /// Returns the blocks of the series.
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
@@ -137,13 +141,19 @@ impl Selection {
     /// # Errors
     /// An error of kind `Corrupt` if a block is damaged where the labels are.
     pub fn fingerprints(&self) -> Result<Vec<[u8; 16]>, Error> {
-        let mut all = Vec::new();
-        for (block, refs) in self.blocks.set.blocks().iter().zip(&self.refs) {
-            let of_block =
-                block.open().search(Limits::default(), |searcher| searcher.fingerprints(refs, Labels::All))?;
-            all.extend(of_block.into_iter().map(Fingerprint::to_bytes));
-        }
-        Ok(all)
+        let fingerprints = self.read_blocks(|searcher, refs| searcher.fingerprints(refs, Labels::All))?;
+        Ok(fingerprints.into_iter().flatten().map(Fingerprint::to_bytes).collect())
+    }
+
+    /// Calls `read` with each block of selected series, on all threads.
+    pub(crate) fn read_blocks<'s, T: Send>(
+        &'s self,
+        read: impl Fn(&Searcher<'_, 's>, &Refs) -> Result<T, SelectError> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let blocks = self.blocks.set.blocks().par_iter().zip(&self.refs).filter(|(_, refs)| !refs.is_empty());
+        blocks
+            .map(|(block, refs)| Ok(block.open().search(Limits::default(), |searcher| read(searcher, refs))?))
+            .collect()
     }
 
     /// Returns the series of each block, in the order of blocks.

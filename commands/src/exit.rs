@@ -167,6 +167,7 @@ impl HasExit for ReportError {
     fn exit(&self) -> Exit {
         match self {
             Self::Inspect(error) => error.exit(),
+            Self::Query(error) => error.exit(),
             Self::Merge(error) | Self::Input { error, .. } => match error {
                 CompactError::Input { source, .. } => source.exit(),
                 CompactError::ReadOnly { .. } => Exit::Unsupported,

@@ -105,8 +105,8 @@ mod rows;
 mod selection;
 
 pub use block_set::{
-    BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetQuery, SetSelection,
-    as_text,
+    BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetDifference, SetQuery,
+    SetSelection, as_text,
 };
 pub use conditions::{AcceptedCodes, select};
 pub use error::SelectError;

@@ -95,6 +95,51 @@ fn damage_ends_the_series_of_its_block() -> TestResult {
     Ok(())
 }
 
+/// Each side has two blocks, some series in both of its own, and some in one of each side.
+#[test]
+fn series_of_one_side_are_found_by_their_labels() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let sides = [[0..10, 5..20], [12..30, 3..7]].map(|side| side.map(|range| labelsets(range.start, range.end)));
+    let mut opened = Vec::new();
+    for (side, blocks) in sides.iter().enumerate() {
+        let folder = folder.path().join(side.to_string());
+        std::fs::create_dir(&folder)?;
+        for (number, series) in blocks.iter().enumerate() {
+            write(&folder.join(format!("{number}.cx")), WriteOptions::new(), series)?;
+        }
+        opened.push(Blocks::open(&folder)?);
+    }
+    let [before, after] = sides.map(|blocks| blocks.concat().into_iter().collect::<BTreeSet<Labelset>>());
+    for (selector, is_selected) in [("{}", None), ("up", Some("up"))] {
+        let side = |all: &BTreeSet<Labelset>| -> BTreeSet<Labelset> {
+            all.iter().filter(|labels| is_selected.is_none_or(|name| labels["__name__"] == name)).cloned().collect()
+        };
+        let (before, after) = (side(&before), side(&after));
+        for max_memory in [1 << 30, 4_000] {
+            let queries = [opened[0].query(selector)?.max_memory(max_memory), opened[1].query(selector)?];
+            let found = queries[0].difference(&queries[1])?;
+            assert_eq!(found.same, before.intersection(&after).count() as u64);
+            let gone = (&found.gone, &found.gone_labels, before.difference(&after));
+            let came = (&found.came, &found.came_labels, after.difference(&before));
+            for (selection, counts, expected) in [gone, came] {
+                let expected: BTreeSet<Labelset> = expected.cloned().collect();
+                let (listed, errors) = super::opening::read_all(selection.series());
+                assert_eq!((listed.len() as u64, errors.len()), (selection.len(), 0));
+                assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), expected);
+                assert_eq!(selection.len(), expected.len() as u64, "each once");
+                // Counts of what is selected, by the model of the others.
+                let pods = expected.iter().map(|labels| &labels["pod"]).collect::<BTreeSet<_>>().len();
+                assert_eq!((counts.series, counts.values["pod"].len()), (expected.len() as u64, pods));
+                let groups = selection.group_by(&["pod"])?;
+                let by_pod = |pod: &str| expected.iter().filter(|labels| labels["pod"] == pod).count() as u64;
+                assert_eq!(groups.len(), pods);
+                assert!(groups.iter().all(|group| group.series == by_pod(group.get("pod").expect("a pod"))));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Values that two names share, and names that begin those of other series.
 #[test]
 fn values_are_counted_by_name_and_keysets_by_all_names() -> TestResult {

@@ -262,7 +262,7 @@ pub(super) fn replace_first_byte(path: &Path, value: &str, byte: u8) -> TestResu
 }
 
 /// Reads rows to their end: the labelsets, and the errors.
-fn read_all(mut rows: SeriesRows<'_>) -> (Vec<Labelset>, Vec<Error>) {
+pub(super) fn read_all(mut rows: SeriesRows<'_>) -> (Vec<Labelset>, Vec<Error>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     loop {
         match rows.next() {

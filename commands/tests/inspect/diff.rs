@@ -86,6 +86,42 @@ fn changes_as_json_are_lines_with_types() {
 }
 
 #[test]
+fn a_label_that_exploded_comes_first() {
+    let folder = Folder::new();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let requests = |job: &str, traces: std::ops::Range<u32>| -> Vec<Labelset> {
+        let labels =
+            |trace: u32| [("__name__", "requests"), ("job", job), ("trace id", &format!("t{trace}"))].map(owned).into();
+        traces.map(labels).collect()
+    };
+    let (mut before, mut after) = (monday(), tuesday());
+    before.extend(requests("api", 0..12));
+    after.extend(requests("api", 8..1208));
+    let (a, b) = (folder.write("a.cx", plain_block(&before)), folder.write("b.cx", plain_block(&after)));
+    let output = run(&["diff", &a, &b, "--first", "1"]);
+    assert_exit(&output, 5, "");
+    let expected = "\
+\"trace id\" of job api: 12 to 1,200 values, 99.7% of the series that came
+series: 6 in both, 11 gone, 1,199 came
+             -8        +1,196  requests
+  ... 3 more metrics
+";
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    let lines = String::from_utf8(run(&["diff", &a, &b, "--json"]).stdout).unwrap();
+    let explosions: Vec<Value> = (lines.lines().map(|line| serde_json::from_str(line).unwrap()))
+        .filter(|line: &Value| line["type"] == "explosion")
+        .collect();
+    let expected = json!({
+        "type": "explosion", "label": "trace id", "owner": ["job", "api"], "values_before": 12, "values_after": 1200,
+        "series": 1196,
+    });
+    assert_eq!(explosions, [expected]);
+    // The other way, values went.
+    let back = String::from_utf8(run(&["diff", &b, &a]).stdout).unwrap();
+    assert!(back.starts_with("series: 6 in both, 1,199 gone, 11 came\n"), "{back}");
+}
+
+#[test]
 fn blocks_with_equal_series_in_another_form_are_equal() {
     for (a, b) in [("plain-bitpacked", "plain-fixedwidth"), ("lists-bitpacked", "lists-fixedwidth"), ("empty", "empty")]
     {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cardinality` | [`Cardinality`], the largest numbers of series |
 //! | `difference` | [`Difference`] of two sets of blocks |
+//! | `explosions` | [`Explosion`]: a label whose new values bring many series |
 //! | `line` | [`Line`], a name or value in a line of its own |
 //!
 //! ```
@@ -20,8 +21,10 @@
 
 mod cardinality;
 mod difference;
+mod explosions;
 mod line;
 
 pub use cardinality::{Cardinality, KeysetCount, MetricCount, NameCount, PairCount};
-pub use difference::{Changes, Difference, Labels};
+pub use difference::{Changes, Difference, Labels, each_series};
+pub use explosions::{Explosion, explosions};
 pub use line::Line;

@@ -7,9 +7,9 @@ use chronoxide_select::{Labels as Kept, Selection};
 use rayon::prelude::*;
 
 use super::ReportError;
-use super::explosions::Sides;
 use super::figures::{Comparison, LabelChange, MetricChange, Side, WithoutGenerated};
 use super::subject::{METRIC, Subject};
+use crate::query::{Explosion, explosions};
 
 /// Number of listed labels.
 const MAX_LISTED: usize = 20;
@@ -38,9 +38,8 @@ impl Compared<'_, '_> {
     pub(super) fn compare(&self, before: Side, after: Side, first: usize) -> Result<Comparison, ReportError> {
         let (gone, came) = (self.before.difference(self.after), self.after.difference(self.before));
         let labels = self.labels()?;
-        let sides = Sides { subject: self.subject, before: self.before, after: self.after, came: &came };
         Ok(Comparison {
-            explosions: sides.explosions(&labels)?,
+            explosions: self.explosions()?,
             before,
             after,
             same: self.before.intersection(self.after).count().into(),
@@ -50,6 +49,13 @@ impl Compared<'_, '_> {
             labels,
             without_generated: self.without_generated()?,
         })
+    }
+
+    /// Returns the labels whose new values bring many of the series that came.
+    fn explosions(&self) -> Result<Vec<Explosion>, ReportError> {
+        let [before, after] = self.sides.map(Subject::blocks);
+        let (before, after) = (before.query("{}")?, after.query("{}")?);
+        Ok(explosions(&before, &after, &before.difference(&after)?)?)
     }
 
     /// Returns the metrics with changes, the most changes first.

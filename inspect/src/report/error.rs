@@ -14,6 +14,9 @@ pub enum ReportError {
     /// The block cannot be read.
     #[error(transparent)]
     Inspect(#[from] InspectError),
+    /// The block cannot be queried.
+    #[error(transparent)]
+    Query(#[from] chronoxide::Error),
     /// The blocks cannot be merged.
     #[error(transparent)]
     Merge(#[from] CompactError),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use chronoxide_usage::{Unread, Use};
 use serde::Serialize;
 
+use crate::query::Explosion;
+
 /// Version of the schema. It changes when a field changes its meaning or goes; new fields do not change it.
 pub const SCHEMA: u32 = 1;
 
@@ -500,21 +502,6 @@ pub struct Comparison {
     pub labels: Vec<LabelChange>,
     /// Changes apart from labels whose values look generated; none without such labels.
     pub without_generated: Option<WithoutGenerated>,
-}
-
-/// A label whose new values bring many of the series that came.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Explosion {
-    /// Name of the label.
-    pub label: String,
-    /// Label pair that at least half of these series have: that of a job or service; none without one.
-    pub owner: Option<(String, String)>,
-    /// Number of its distinct values before, in the series of the owner.
-    pub values_before: u64,
-    /// Number of its distinct values after.
-    pub values_after: u64,
-    /// Series that came with a new value, of all owners.
-    pub series: u64,
 }
 
 /// Changes if labels whose values look generated are ignored.

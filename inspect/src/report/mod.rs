@@ -22,7 +22,6 @@
 //! | `windows` | series that come and go with time |
 //! | `comparison` | what changed between two inputs |
 //! | `usage` | metrics and labels that queries use |
-//! | `explosions` | labels whose new values bring many series |
 //! | `explorer` | [`Explorer`], counts that are asked for one by one |
 //! | `error` | [`ReportError`] |
 //!
@@ -42,7 +41,6 @@ mod churn;
 mod comparison;
 mod error;
 mod explorer;
-mod explosions;
 mod figures;
 mod input;
 mod labels;
@@ -61,10 +59,10 @@ mod windows;
 pub use error::ReportError;
 pub use explorer::{Explorer, LabelCount, Scope, explore};
 pub use figures::{
-    Action, BlockFigures, Churn, Comparison, Explosion, Growth, Kind, Label, LabelChange, LabelChurn, LabelUse,
-    LabelValues, Looks, Metric, MetricChange, MetricSums, MetricUse, OtherLabels, OtherMetrics, PairChurn, Part,
-    Report, SCHEMA, SelectorUse, SeriesTimes, Side, Slot, Suggestion, Totals, UnusedMetric, Usage, UsedBy, ValueSeries,
-    Window, WithoutGenerated,
+    Action, BlockFigures, Churn, Comparison, Growth, Kind, Label, LabelChange, LabelChurn, LabelUse, LabelValues,
+    Looks, Metric, MetricChange, MetricSums, MetricUse, OtherLabels, OtherMetrics, PairChurn, Part, Report, SCHEMA,
+    SelectorUse, SeriesTimes, Side, Slot, Suggestion, Totals, UnusedMetric, Usage, UsedBy, ValueSeries, Window,
+    WithoutGenerated,
 };
 pub use input::Input;
 pub use make::{compare, report};

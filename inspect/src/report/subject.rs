@@ -2,10 +2,13 @@
 
 use std::sync::OnceLock;
 
+use chronoxide::Blocks;
 use chronoxide_dump::name::key_name;
 use chronoxide_format::view::{BlockView, Text};
 use chronoxide_format::{KeyId, SeriesRef};
-use chronoxide_select::{CodeCounts, ColumnReader, IndexedBlock, Limits, Searcher, Selection, SeriesProducts, Tally};
+use chronoxide_select::{
+    BlockSet, CodeCounts, ColumnReader, IndexedBlock, Limits, Searcher, Selection, SeriesProducts, SetBlock, Tally,
+};
 
 use super::ReportError;
 
@@ -36,6 +39,11 @@ impl<'data> Subject<'data> {
 
     pub(super) fn view(&self) -> &'data BlockView<'data> {
         self.block.view()
+    }
+
+    /// Returns the block as one to query.
+    pub(super) fn blocks(&self) -> Blocks {
+        Blocks::from(BlockSet::from(SetBlock::from(self.block.clone())))
     }
 
     pub(super) fn searcher(&self) -> Result<Searcher<'data, 'data>, ReportError> {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use chronoxide_format::view::TimeRange;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Hidden, MAX_ARCHIVE_MEMORY, OpenError};
 
+pub use distinct::SetDifference;
 pub use query::{BlockSelection, Partial, SetQuery, SetSelection, as_text};
 pub use series::{JoinedSeries, Occurrence};
 
@@ -53,12 +54,6 @@ pub struct SetBlock {
 }
 
 impl SetBlock {
-    fn new(block: Block) -> Self {
-        // A damaged meta section was found when the folder was opened.
-        let time = block.view().meta().ok().and_then(|meta| meta.time());
-        Self { id: block.view().block_id(), open: IndexedBlock::new(block), time }
-    }
-
     /// Returns the block's id.
     #[must_use]
     pub fn id(&self) -> BlockId {
@@ -95,6 +90,15 @@ impl FromIterator<Self> for BlockSet {
             hidden.extend_from_slice(&set.hidden);
         }
         Self { blocks: blocks.into_values().collect(), hidden: hidden.into(), ..Self::default() }
+    }
+}
+
+impl From<IndexedBlock> for SetBlock {
+    /// Takes a block with its index.
+    fn from(open: IndexedBlock) -> Self {
+        // A damaged meta section was found when the block was opened.
+        let time = open.block().view().meta().ok().and_then(|meta| meta.time());
+        Self { id: open.block().view().block_id(), open, time }
     }
 }
 
@@ -181,7 +185,7 @@ impl BlockSet {
     /// others replace.
     #[must_use]
     pub fn from_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
-        let block = |block: Block| (block.view().block_id(), SetBlock::new(block));
+        let block = |block: Block| (block.view().block_id(), SetBlock::from(IndexedBlock::new(block)));
         let blocks: BTreeMap<BlockId, SetBlock> = blocks.into_iter().map(block).collect();
         Self { blocks: blocks.into_values().collect(), ..Self::default() }
     }
@@ -196,7 +200,7 @@ impl BlockSet {
             return Err(BlockSetError::TooMany { folder: folder.to_owned(), opened: count, source: Box::new(source) });
         }
         let (live, unreadable) = opened.into_parts();
-        let blocks = live.into_iter().map(|entry| SetBlock::new(entry.into_block())).collect();
+        let blocks = live.into_iter().map(|entry| IndexedBlock::new(entry.into_block()).into()).collect();
         Ok(Self { blocks, hidden, unreadable: unreadable.into() })
     }
 

@@ -81,6 +81,16 @@ fn damage(error: FileError<SelectError>) -> Result<FileError<SelectError>, Selec
 /// Result of one block: an error ends the whole query only if it is not about the block.
 type PerBlock<T> = Result<Result<T, FileError<SelectError>>, SelectError>;
 
+/// Queries a block.
+pub(super) fn search<'a, T>(
+    block: &'a SetBlock,
+    limits: Limits<'_>,
+    query: impl FnOnce(&Searcher<'_, 'a>) -> Result<T, SelectError>,
+) -> PerBlock<T> {
+    limits.check()?;
+    block.open().search(limits, query).map_or_else(|error| damage(error).map(Err), |found| Ok(Ok(found)))
+}
+
 impl<'a> SetQuery<'a> {
     pub(super) fn new(set: &'a BlockSet) -> Self {
         Self { set, limits: Limits::default(), time: None }
@@ -142,11 +152,8 @@ impl<'a> SetQuery<'a> {
         query: impl Fn(&Searcher<'_, 'a>) -> Result<T, SelectError> + Sync,
     ) -> Result<Partial<Vec<(usize, T)>>, SelectError> {
         let ask = |(position, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
-            self.limits.check()?;
-            match block.open().search(self.limits.without_max_series(), |searcher| query(&self.timed(searcher))) {
-                Ok(found) => Ok(Ok((position, found))),
-                Err(error) => damage(error).map(Err),
-            }
+            let limits = self.limits.without_max_series();
+            search(block, limits, |searcher| Ok((position, query(&self.timed(searcher))?)))
         };
         let results: Result<Vec<_>, SelectError> = self.blocks().into_par_iter().map(ask).collect();
         let (mut found, mut failed) = (Vec::new(), Vec::new());
@@ -167,18 +174,16 @@ impl<'a> SetQuery<'a> {
         blocks: &[impl Borrow<BlockSelection> + Sync],
         read: impl Fn(&Searcher<'_, 'a>, &BlockSelection) -> Result<T, SelectError> + Sync,
     ) -> Result<Vec<Result<T, FileError<SelectError>>>, SelectError> {
-        if !Arc::ptr_eq(&selection.snapshot, &self.set.blocks) {
-            return Err(SelectError::OtherSnapshot);
-        }
-        let ask = |selected: &BlockSelection| -> PerBlock<T> {
-            self.limits.check()?;
-            let Some(block) = self.set.blocks().get(selected.block) else { return Err(SelectError::OtherSnapshot) };
-            match block.open().search(self.limits, |searcher| read(searcher, selected)) {
-                Ok(found) => Ok(Ok(found)),
-                Err(error) => damage(error).map(Err),
-            }
+        self.check_snapshot(selection)?;
+        let ask = |selected: &BlockSelection| match self.set.blocks().get(selected.block) {
+            Some(block) => search(block, self.limits, |searcher| read(searcher, selected)),
+            None => Err(SelectError::OtherSnapshot),
         };
         blocks.par_iter().map(|block| ask(block.borrow())).collect()
+    }
+
+    pub(super) fn check_snapshot(&self, selection: &SetSelection) -> Result<(), SelectError> {
+        if Arc::ptr_eq(&selection.snapshot, &self.set.blocks) { Ok(()) } else { Err(SelectError::OtherSnapshot) }
     }
 
     /// Returns the series that satisfy all matchers.

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use chronoxide_dump::series::{Format, SeriesWriter};
-use chronoxide_inspect::query::{Difference, Labels};
+use chronoxide_inspect::query::{Difference, Explosion, Labels, each_series};
 use serde_json::{Map, json};
 
 use super::arguments::DiffArguments;
-use super::inputs::{Inputs, Queries};
+use super::inputs::Inputs;
 use crate::inspect::{screen, worse};
 use crate::{Exit, Failure, Quiet, json_line, print};
 
@@ -25,8 +25,8 @@ pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Fail
     if !a.has_failed() && !b.has_failed() {
         differs = !difference.is_empty();
         print(|out| match arguments.json {
-            true => write_json(arguments, &difference, &a, &b, out),
-            false => write_text(arguments, &difference, &a, &b, out),
+            true => write_json(arguments, &difference, out),
+            false => write_text(arguments, &difference, out),
         })?;
     }
     Ok(match worse(a.finish(), b.finish()) {
@@ -35,32 +35,27 @@ pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Fail
     })
 }
 
-fn write_text(
-    arguments: &DiffArguments,
-    difference: &Difference<'_>,
-    a: &Queries<'_>,
-    b: &Queries<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_text(arguments: &DiffArguments, difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
     screen::difference::write(difference, most(arguments), out)?;
     if arguments.series {
         let mut writer = SeriesWriter::new(Format::Prometheus);
-        difference.each_gone(a.query.blocks(), |labels| writer.write("- ", None, labels, out))?;
-        difference.each_came(b.query.blocks(), |labels| writer.write("+ ", None, labels, out))?;
+        each_series(&difference.gone, |labels| writer.write("- ", None, labels, out))?;
+        each_series(&difference.came, |labels| writer.write("+ ", None, labels, out))?;
     }
     Ok(())
 }
 
-fn write_json(
-    arguments: &DiffArguments,
-    difference: &Difference<'_>,
-    a: &Queries<'_>,
-    b: &Queries<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let Difference { same, gone, came, .. } = difference;
-    json_line(out, &json!({ "type": "total", "same": same, "gone": gone, "came": came }))?;
-    for (metric, changes) in difference.metrics().into_iter().take(most(arguments)) {
+fn write_json(arguments: &DiffArguments, difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
+    let Difference { same, gone, came, metrics, explosions } = difference;
+    json_line(out, &json!({ "type": "total", "same": same, "gone": gone.len(), "came": came.len() }))?;
+    for Explosion { label, owner, values_before, values_after, series } in explosions {
+        let line = json!({
+            "type": "explosion", "label": label, "owner": owner, "values_before": values_before,
+            "values_after": values_after, "series": series,
+        });
+        json_line(out, &line)?;
+    }
+    for (metric, changes) in metrics.iter().take(most(arguments)) {
         let line = json!({ "type": "metric", "metric": metric, "gone": changes.gone, "came": changes.came });
         json_line(out, &line)?;
     }
@@ -69,8 +64,8 @@ fn write_json(
             let labels: Map<_, _> = labels.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
             json_line(out, &json!({ "type": kind, "labels": labels }))
         };
-        difference.each_gone(a.query.blocks(), |labels| write("gone", labels))?;
-        difference.each_came(b.query.blocks(), |labels| write("came", labels))?;
+        each_series(gone, |labels| write("gone", labels))?;
+        each_series(came, |labels| write("came", labels))?;
     }
     Ok(())
 }
