@@ -189,8 +189,8 @@ pub(crate) enum Command {
     /// Show the series that came and went between two blocks or folders, by metric
     ///
     /// Series are compared by their labels, byte by byte: those of A that B lacks are gone, those of B that A lacks
-    /// came. Labels with at least twice as many values as before, whose new values bring at least 10% of the series that
-    /// came, are named first. Takes some 40 bytes of memory per distinct series, up to 1 GiB.
+    /// came. Labels with at least twice as many values as before, whose new values bring at least 10% of the series
+    /// that came, are named first. Takes some 40 bytes of memory per distinct series, up to 1 GiB.
     #[command(after_help = DIFF)]
     Diff(DiffArguments),
     /// Write the series of a block to a Parquet, Arrow, CSV or JSON lines file, with a column per label

@@ -6,8 +6,8 @@ use chronoxide_dump::name::Name;
 use chronoxide_inspect::query::{Difference, Explosion};
 use chronoxide_text::human;
 
-/// Writes labels that exploded, the totals, and the numbers of at most `most` metrics. No line begins with a sign: those
-/// are series.
+/// Writes labels that exploded, the totals, and the numbers of at most `most` metrics. No line begins with a sign:
+/// those are series.
 pub(crate) fn write(difference: &Difference, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let count = human::count;
     let Difference { same, gone, came, metrics, explosions } = difference;
