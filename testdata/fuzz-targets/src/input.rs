@@ -159,7 +159,8 @@ fn plain_lines(capture: &[u8], options: &IngestOptions) -> Option<BTreeSet<Label
                 Value::Null => String::new(),
                 _ => return None,
             };
-            if !name.is_empty() && !value.is_empty() {
+            // Reserved names begin with U+0000: these labels are left out and counted.
+            if !name.is_empty() && !name.starts_with('\0') && !value.is_empty() {
                 labels.insert(name, options.assemble.policy.value(&value).into_owned());
             }
         }

@@ -62,7 +62,9 @@ fn written_again(all: &Taken) {
         let mut parts = Vec::new();
         for (name, value) in &series.labels {
             let (name, value) = (escaped(name), escaped(value));
-            parts.push(if parts.is_empty() { format!("\"{value}\"") } else { format!("\"{name}\"=\"{value}\"") });
+            // An empty name of a metric is written like other labels.
+            let is_metric = parts.is_empty() && !value.is_empty();
+            parts.push(if is_metric { format!("\"{value}\"") } else { format!("\"{name}\"=\"{value}\"") });
         }
         let mut line = format!("{{{}}} 1", parts.join(","));
         for (time, _) in &series.points {

@@ -85,3 +85,16 @@ fn programs_of_the_corpus_make_sound_blocks_and_break_many_rules() {
     println!("{sound} sound blocks, {} rules broken: {broken:?}", broken.len());
     assert!(sound >= 130 && broken.len() >= 67, "{sound} sound blocks, {} rules", broken.len());
 }
+
+/// Inputs that fuzzing found where an oracle was wrong.
+#[test]
+fn oracles_know_empty_metric_names_and_reserved_labels() {
+    let inputs: [(&str, &[u8]); 2] = [
+        ("prometheus_text", b"\0{\ta  = \"\" , __name__= \"\" , sngraTe=\"b\",} 15.0"),
+        ("series_json", b"\x04{\"__name__\":\"up\",\"\\u0000pod\":\"a\"}\n"),
+    ];
+    for (name, bytes) in inputs {
+        let (_, run) = TARGETS.into_iter().find(|(target, _)| *target == name).expect("a target");
+        run(bytes);
+    }
+}
