@@ -1,7 +1,5 @@
 //! [`Groups`]: numbers of series that have equal values of some labels.
 
-use std::collections::BTreeMap;
-
 use chronoxide_select::{Labels, Matcher, Searcher, SelectError, Selection as Refs, as_text};
 
 use crate::{Blocks, Error, Label, Query, Selection};
@@ -52,15 +50,12 @@ impl Selection {
     }
 }
 
-/// Labels and number of series of each group of one block.
-type BlockGroups<'b> = Vec<(Vec<Label<'b>>, u64)>;
-
-/// Groups series of one block.
+/// Groups series of one block, in any order.
 fn groups_of_block<'b>(
     searcher: &Searcher<'_, 'b>,
     series: &Refs,
     labels: Labels<'_>,
-) -> Result<BlockGroups<'b>, SelectError> {
+) -> Result<Groups<'b>, SelectError> {
     let groups = searcher.group(series, labels)?;
     let mut counts = vec![0_u64; groups.count()];
     for &group in groups.numbers() {
@@ -71,16 +66,19 @@ fn groups_of_block<'b>(
     let label =
         |label: &chronoxide_reader::Label<'b>| Ok(Label { name: as_text(label.name)?, value: as_text(label.value)? });
     let labels = |group| groups.labels(searcher.view(), group)?.iter().map(label).collect::<Result<_, SelectError>>();
-    (0..).zip(counts).map(|(group, count)| Ok((labels(group)?, count))).collect()
+    (0..).zip(counts).map(|(group, count)| Ok(Group { labels: labels(group)?, series: count })).collect()
 }
 
 /// Adds the groups of blocks.
-fn sum<'b>(blocks: Vec<BlockGroups<'b>>) -> Groups<'b> {
-    let mut counts: BTreeMap<Vec<Label<'b>>, u64> = BTreeMap::new();
-    for (labels, series) in blocks.into_iter().flatten() {
-        *counts.entry(labels).or_default() += series;
-    }
-    counts.into_iter().map(|(labels, series)| Group { labels, series }).collect()
+fn sum<'b>(blocks: Vec<Groups<'b>>) -> Groups<'b> {
+    let mut groups = blocks.concat();
+    groups.sort_unstable();
+    groups.dedup_by(|group, first| {
+        let is_same = group.labels == first.labels;
+        first.series += if is_same { group.series } else { 0 };
+        is_same
+    });
+    groups
 }
 
 /// Groups the series of one block by one label, without a list of the series.

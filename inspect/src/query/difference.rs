@@ -60,23 +60,18 @@ impl Difference {
 /// Returns the changes of each metric.
 fn metrics(gone: &Cardinality<'_>, came: &Cardinality<'_>) -> Vec<(Option<String>, Changes)> {
     let mut metrics: BTreeMap<Option<&str>, Changes> = BTreeMap::new();
-    for (side, add) in [
-        (gone, (|changes, series| changes.gone = series) as fn(&mut Changes, u64)),
-        (came, |changes, series| changes.came = series),
-    ] {
-        let named = side.values.get("__name__").into_iter().flatten();
-        let mut unnamed = side.series;
-        for (&name, &series) in named {
-            add(metrics.entry(Some(name)).or_default(), series);
-            unnamed -= series;
-        }
-        if unnamed > 0 {
-            add(metrics.entry(None).or_default(), unnamed);
-        }
-    }
+    by_metric(gone).for_each(|(metric, series)| metrics.entry(metric).or_default().gone = series);
+    by_metric(came).for_each(|(metric, series)| metrics.entry(metric).or_default().came = series);
     let mut metrics: Vec<_> = metrics.into_iter().map(|(name, changes)| (name.map(str::to_owned), changes)).collect();
     metrics.sort_by_key(|(_, changes)| Reverse(changes.gone + changes.came));
     metrics
+}
+
+/// Returns the number of series of each metric, and of those without a name.
+fn by_metric<'b>(labels: &Cardinality<'b>) -> impl Iterator<Item = (Option<&'b str>, u64)> {
+    let named = labels.values.get("__name__").into_iter().flatten().map(|(&name, &series)| (Some(name), series));
+    let unnamed = labels.series - named.clone().map(|(_, series)| series).sum::<u64>();
+    named.chain((unnamed > 0).then_some((None, unnamed)))
 }
 
 /// Calls `each` with the labels of the series of a selection.

@@ -260,9 +260,7 @@ impl<'a> SetQuery<'a> {
     where
         'a: 'q,
     {
-        self.check_snapshot(selection)?;
-        let open = |block: &&'q BlockSelection| Some((self.set.blocks().get(block.block)?, &block.series));
-        Ok(blocks.iter().filter_map(open).collect())
+        blocks.iter().map(|block| Ok((self.block(selection, block)?, &block.series))).collect()
     }
 }
 

@@ -174,16 +174,21 @@ impl<'a> SetQuery<'a> {
         blocks: &[impl Borrow<BlockSelection> + Sync],
         read: impl Fn(&Searcher<'_, 'a>, &BlockSelection) -> Result<T, SelectError> + Sync,
     ) -> Result<Vec<Result<T, FileError<SelectError>>>, SelectError> {
-        self.check_snapshot(selection)?;
-        let ask = |selected: &BlockSelection| match self.set.blocks().get(selected.block) {
-            Some(block) => search(block, self.limits, |searcher| read(searcher, selected)),
-            None => Err(SelectError::OtherSnapshot),
+        let ask = |selected: &BlockSelection| {
+            search(self.block(selection, selected)?, self.limits, |searcher| read(searcher, selected))
         };
         blocks.par_iter().map(|block| ask(block.borrow())).collect()
     }
 
-    pub(super) fn check_snapshot(&self, selection: &SetSelection) -> Result<(), SelectError> {
-        if Arc::ptr_eq(&selection.snapshot, &self.set.blocks) { Ok(()) } else { Err(SelectError::OtherSnapshot) }
+    /// Returns a block of a selection.
+    pub(super) fn block(
+        &self,
+        selection: &SetSelection,
+        selected: &BlockSelection,
+    ) -> Result<&'a SetBlock, SelectError> {
+        let is_same = Arc::ptr_eq(&selection.snapshot, &self.set.blocks);
+        let block = if is_same { self.set.blocks().get(selected.block) } else { None };
+        block.ok_or(SelectError::OtherSnapshot)
     }
 
     /// Returns the series that satisfy all matchers.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::policy::{LabelPolicy, is_reserved_name};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::error::DecodeError;
@@ -159,8 +159,8 @@ fn plain_lines(capture: &[u8], options: &IngestOptions) -> Option<BTreeSet<Label
                 Value::Null => String::new(),
                 _ => return None,
             };
-            // Reserved names begin with U+0000: these labels are left out and counted.
-            if !name.is_empty() && !name.starts_with('\0') && !value.is_empty() {
+            // Reserved names are left out and counted.
+            if !name.is_empty() && !is_reserved_name(&name) && !value.is_empty() {
                 labels.insert(name, options.assemble.policy.value(&value).into_owned());
             }
         }
