@@ -6,7 +6,7 @@ use chronoxide_reader::{BlockView, KeyId, SymbolId};
 use chronoxide_select::{Searcher, SelectError, Selection as Refs, Tally};
 use rayon::prelude::*;
 
-use crate::{Error, Query};
+use crate::{Error, Query, Selection};
 
 /// Numbers of series by the names and values of their labels: which of them multiply series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,17 @@ impl<'b> Query<'b> {
         let selection = self.found(&started)?;
         let counts = self.accepted(started.each_distinct(&selection, Cardinality::series_of_block)?)?;
         Ok(Cardinality::sum(counts))
+    }
+}
+
+impl Selection {
+    /// Counts the selected series by keyset, and by the values of all labels, as [`Query::cardinality`] does. A series
+    /// that is selected in several blocks counts in each.
+    ///
+    /// # Errors
+    /// An error of kind `Corrupt` if a block is damaged where the labels are.
+    pub fn cardinality(&self) -> Result<Cardinality<'_>, Error> {
+        Ok(Cardinality::sum(self.read_blocks(Cardinality::series_of_block)?))
     }
 }
 

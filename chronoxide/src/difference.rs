@@ -8,8 +8,8 @@ use crate::{Cardinality, Error, Query, Selection};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference<'b> {
-    /// Number of distinct series that both select.
-    pub same: u64,
+    /// Series that both select, each once, in the blocks of the first.
+    pub same: Selection,
     /// Series that the first alone selects, each once.
     pub gone: Selection,
     /// Their labels.
@@ -31,7 +31,7 @@ impl<'b> Query<'b> {
     /// for (metric, series) in &difference.came_labels.values["__name__"] {
     ///     println!("{metric}: {series} new series");
     /// }
-    /// assert_eq!(difference.same + difference.came.len(), after.query("{}")?.count()?);
+    /// assert_eq!(difference.same.len() + difference.came.len(), after.query("{}")?.count()?);
     /// # Ok::<(), chronoxide::Error>(())
     /// ```
     ///
@@ -53,6 +53,6 @@ impl<'b> Query<'b> {
             (Selection::new(query.blocks, &series), Cardinality::sum(labels))
         };
         let ((gone, gone_labels), (came, came_labels)) = (side(self, found.gone), side(after, found.came));
-        Ok(Difference { same: found.same, gone, gone_labels, came, came_labels })
+        Ok(Difference { same: Selection::new(self.blocks, &found.same), gone, gone_labels, came, came_labels })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use chronoxide_format::identity::{Fingerprint, LabelHasher};
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain, FindError};
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
@@ -10,8 +11,10 @@ use chronoxide_format::{KeyId, Rule, SeriesRef, SymbolId, TableId};
 use chronoxide_reader::Checks;
 use chronoxide_select::{BlockSet, Index, Labels, Matcher, Operator, Searcher, SelectError, Selection};
 use chronoxide_testkit::editor::BlockEditor;
+use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
 use chronoxide_testkit::product::product;
+use chronoxide_testkit::sweep;
 
 fn matcher(name: &str, operator: Operator, value: &str) -> Matcher {
     Matcher::new(name, operator, value).expect("valid")
@@ -227,4 +230,50 @@ fn a_file_with_the_id_of_another_gets_an_index_of_its_own() {
     let again = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder").with_indexes_of(&set);
     assert_eq!(again.query().select(&[a, b]).expect("no limits").count(), 1);
     assert_eq!(again.query().find(&[("a", "1"), ("b", "1")]).expect("names differ").found.len(), 1);
+}
+
+/// Flips bits in the rows: a hash of a series that cannot be read would let comparisons call two damaged
+/// blocks equal.
+#[test]
+fn series_that_cannot_be_read_have_neither_hashes_nor_groups() {
+    let (mut hashed, mut damaged) = (0, 0);
+    for golden in goldens().iter().filter(|golden| ["lists-bitpacked", "chain-bitpacked"].contains(&golden.name)) {
+        let block = BlockEditor::open(&golden.bytes);
+        for bit in sweep::by_turns(0..block.clone().section(SectionKind::Rows).len() * 8, 0, 3) {
+            let mut block = block.clone();
+            block.section(SectionKind::Rows)[bit / 8] ^= 1 << (bit % 8);
+            let forged = block.close();
+            let Ok(view) = BlockView::open(&forged) else { continue };
+            let (Ok(index), Ok(count)) = (Index::new(&view), view.series_count()) else { continue };
+            let searcher = Searcher::new(&view, &index);
+            let all = Selection::from_range(SeriesRef(0)..SeriesRef(count));
+            let expected: Result<Vec<Fingerprint>, _> = all.iter().map(|series| fingerprint(&view, series)).collect();
+            let case = format!("{}: bit {bit}", golden.name);
+            let grouped = searcher
+                .group(&all, Labels::All)
+                .and_then(|groups| (0..groups.count()).try_for_each(|group| groups.labels(&view, group).map(drop)));
+            match (expected, searcher.fingerprints(&all, Labels::All), grouped) {
+                (Ok(expected), Ok(found), Ok(())) => {
+                    assert_eq!(found, expected, "{case}");
+                    hashed += 1;
+                }
+                (_, Err(found), Err(_)) => {
+                    assert!(matches!(found, SelectError::Block(_)), "{case}: {found}");
+                    damaged += 1;
+                }
+                found => panic!("{case}: {found:?}"),
+            }
+        }
+    }
+    assert!(hashed >= 10 && damaged >= 10, "{hashed} hashed, {damaged} damaged");
+}
+
+/// Returns the fingerprint of the labels of a series.
+fn fingerprint(view: &BlockView<'_>, series: SeriesRef) -> Result<Fingerprint, chronoxide_format::Error> {
+    let mut product = Fingerprint::ONE;
+    for label in view.series(series)?.expect("in range").labels() {
+        let label = label?;
+        product = product * LabelHasher::new(label.name).label(label.value);
+    }
+    Ok(product)
 }

@@ -118,7 +118,7 @@ fn series_of_one_side_are_found_by_their_labels() -> TestResult {
         for max_memory in [1 << 30, 4_000] {
             let queries = [opened[0].query(selector)?.max_memory(max_memory), opened[1].query(selector)?];
             let found = queries[0].difference(&queries[1])?;
-            assert_eq!(found.same, before.intersection(&after).count() as u64);
+            assert_eq!(found.same.len(), before.intersection(&after).count() as u64);
             let gone = (&found.gone, &found.gone_labels, before.difference(&after));
             let came = (&found.came, &found.came_labels, after.difference(&before));
             for (selection, counts, expected) in [gone, came] {

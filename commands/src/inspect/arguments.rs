@@ -189,8 +189,10 @@ pub(crate) enum Command {
     /// Show the series that came and went between two blocks or folders, by metric
     ///
     /// Series are compared by their labels, byte by byte: those of A that B lacks are gone, those of B that A lacks
-    /// came. Labels with at least twice as many values as before, whose new values bring at least 10% of the series
-    /// that came, are named first. Takes some 40 bytes of memory per distinct series, up to 1 GiB.
+    /// came. At most 3 labels that exploded are named first: those with twice as many values as before or more, and ten
+    /// or more new values, which bring at least 10% of the series that came; with the job or service that most of these
+    /// series have, and its numbers. Not if blocks of A cannot be read. Takes some 40 bytes of memory per distinct
+    /// series, up to 1 GiB, 32 per series of the blocks that are read at a time, and 100 per distinct value of a label.
     #[command(after_help = DIFF)]
     Diff(DiffArguments),
     /// Write the series of a block to a Parquet, Arrow, CSV or JSON lines file, with a column per label

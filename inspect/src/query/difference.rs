@@ -44,10 +44,10 @@ impl Difference {
     /// As [`Query::difference`]. If the queries skip damaged blocks, these are missing from their sets.
     pub fn new<'b>(a: &Query<'b>, b: &Query<'b>) -> Result<Self, Error> {
         let difference = a.difference(b)?;
-        let explosions = explosions(a, b, &difference)?;
+        let explosions = explosions(&difference)?;
         let chronoxide::Difference { same, gone, gone_labels, came, came_labels, .. } = difference;
         let metrics = metrics(&gone_labels, &came_labels);
-        Ok(Self { same, gone, came, metrics, explosions })
+        Ok(Self { same: same.len(), gone, came, metrics, explosions })
     }
 
     /// Returns true if each set has the series of the other.

@@ -55,7 +55,7 @@ impl Compared<'_, '_> {
     fn explosions(&self) -> Result<Vec<Explosion>, ReportError> {
         let [before, after] = self.sides.map(Subject::blocks);
         let (before, after) = (before.query("{}")?, after.query("{}")?);
-        Ok(explosions(&before, &after, &before.difference(&after)?)?)
+        Ok(explosions(&before.difference(&after)?)?)
     }
 
     /// Returns the metrics with changes, the most changes first.

@@ -83,8 +83,14 @@ pub fn compare(before: &Input, after: &Input, options: &Options<'_>) -> Result<R
         bytes: input.bytes(),
         series: subject.series_count(),
     };
+    let is_whole = before.skipped.is_empty();
     let (before, after) = (side(before, &subjects[0]), side(after, &subjects[1]));
-    report.comparison = Some(compared.compare(before, after, options.first)?);
+    let mut comparison = compared.compare(before, after, options.first)?;
+    if !is_whole {
+        // Values of the missing series would look new.
+        comparison.explosions.clear();
+    }
+    report.comparison = Some(comparison);
     Ok(report)
 }
 

@@ -10,6 +10,7 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, Temporality};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
+use chronoxide_inspect::query::Explosion;
 use chronoxide_inspect::report::{Churn, Input, Options, Report, compare, report};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::Selector;
@@ -631,10 +632,118 @@ fn a_label_that_exploded_is_named_with_its_job() {
             (one.label.as_str(), owner, one.values_before, one.values_after, one.series)
         })
         .collect();
-    // 496 traces are new, and those of `z`; spans of `x` follow from its traces, but `z` has none.
-    assert_eq!(shown, [("trace", Some("x"), 12, 500, 546), ("span", Some("x"), 12, 500, 496)]);
+    // 496 traces of `x` are new, and those of `z`; spans of `x` follow from its traces, but `z` has none.
+    assert_eq!(shown, [("trace", Some("x"), 12, 500, 496), ("span", Some("x"), 12, 500, 496)]);
     let same = compare(&input(&b, false), &input(&b, false), &options(100)).unwrap().comparison.unwrap();
     assert_eq!(same.explosions, []);
+}
+
+/// Explosions that `before` and `after` have: label, value of the owner, values before and after, series.
+fn exploded(before: &Series, after: &Series) -> Vec<(String, Option<String>, u64, u64, u64)> {
+    let [before, after] = [before, after]
+        .map(|series| [build(series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()]);
+    let found = compare(&input(&before, false), &input(&after, false), &options(100)).unwrap().comparison.unwrap();
+    let shown = |one: Explosion| {
+        (one.label, one.owner.map(|(_, value)| value), one.values_before, one.values_after, one.series)
+    };
+    found.explosions.into_iter().map(shown).collect()
+}
+
+/// Series of a job with one pair of labels more, as many as the range.
+fn numbered(job: &str, label: &str, numbers: std::ops::Range<u32>) -> Vec<Labelset> {
+    let labels = |number: u32| {
+        let pairs = [("job", job.to_owned()), (label, format!("{label}{number}"))];
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    };
+    numbers.map(labels).collect()
+}
+
+#[test]
+fn labels_whose_values_change_hide_no_explosion() {
+    // Each of nine labels changes all of its 300 values; `trace` goes from 20 to 400.
+    let names: Vec<String> = (0..9).map(|number| format!("churns{number}")).collect();
+    let side = |from: u32, traces: u32| -> Series {
+        let churning = names.iter().flat_map(|name| numbered("steady", name, from..from + 300));
+        churning.chain(numbered("api", "trace", 0..traces)).collect()
+    };
+    let expected = [("trace".to_owned(), Some("api".to_owned()), 20, 400, 380)];
+    assert_eq!(exploded(&side(0, 20), &side(1_000, 400)), expected);
+}
+
+#[test]
+fn labels_with_as_many_new_series_explode_each() {
+    let side = |count: u32| -> Series {
+        [numbered("a", "x", 0..count), numbered("b", "y", 0..count)].concat().into_iter().collect()
+    };
+    let expected = [("x", "a"), ("y", "b")].map(|(label, job)| (label.to_owned(), Some(job.to_owned()), 10, 100, 90));
+    assert_eq!(exploded(&side(10), &side(100)), expected);
+}
+
+#[test]
+fn an_explosion_is_of_its_owner_or_of_all() {
+    // The values of `x` grow by half: those of its job `new` come with the job.
+    let before: Series = numbered("old", "x", 0..100).into_iter().collect();
+    let mut after = before.clone();
+    after.extend(numbered("new", "x", 200..250));
+    assert_eq!(exploded(&before, &after), []);
+    after.extend(numbered("new", "y", 0..50));
+    assert_eq!(exploded(&before, &after), [("y".to_owned(), Some("new".to_owned()), 0, 50, 50)]);
+    // Half of the new values are of one job, whose values do not double: those of all do.
+    let before: Series = numbered("old", "x", 0..60).into_iter().collect();
+    let mut after = before.clone();
+    after.extend(numbered("old", "x", 100..150));
+    after.extend(["p", "q"].iter().zip([200, 300]).flat_map(|(job, from)| numbered(job, "x", from..from + 25)));
+    assert_eq!(exploded(&before, &after), [("x".to_owned(), None, 60, 160, 100)]);
+    // A stray series with a job takes no owner from those with another label.
+    let owned = |labels: Labelset| -> Labelset {
+        let rename = |(name, value): (String, String)| (if name == "job" { "app".to_owned() } else { name }, value);
+        labels.into_iter().map(rename).collect()
+    };
+    let side = |count: u32| -> Series {
+        let series = numbered("web", "x", 0..count).into_iter().map(owned);
+        series.chain(numbered("stray", "y", 0..1)).collect()
+    };
+    assert_eq!(exploded(&side(10), &side(40)), [("x".to_owned(), Some("web".to_owned()), 10, 40, 30)]);
+    // Half of the values returned with other labels: they are not new.
+    let returned: Series = [numbered("a", "x", 0..20), numbered("b", "x", 20..30)].concat().into_iter().collect();
+    let mut after: Series = numbered("b", "x", 0..30).into_iter().collect();
+    after.extend(numbered("b", "y", 0..9));
+    assert_eq!(exploded(&returned, &after), []);
+}
+
+#[test]
+fn nothing_explodes_without_series_before() {
+    let after: Series = numbered("a", "x", 0..100).into_iter().collect();
+    assert_eq!(exploded(&Series::new(), &after), []);
+    let before: Series = numbered("b", "y", 0..1).into_iter().collect();
+    assert_eq!(exploded(&before, &after).len(), 1);
+    // Files that were skipped had series.
+    let [before, after] = [&before, &after]
+        .map(|series| [build(series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()]);
+    let before = Input { skipped: vec!["damaged.cx".to_owned()], ..input(&before, true) };
+    let found = compare(&before, &input(&after, false), &options(100)).unwrap().comparison.unwrap();
+    assert_eq!(found.explosions, []);
+}
+
+/// More series came than are read to find owners.
+#[test]
+fn the_owner_of_an_explosion_is_found_in_many_series() {
+    let before: Series = numbered("a", "x", 0..10).into_iter().collect();
+    let mut after: Series = numbered("a", "x", 0..8_010).into_iter().collect();
+    after.extend(numbered("b", "x", 10_000..11_500));
+    after.extend(numbered("c", "y", 0..1_000));
+    let found = exploded(&before, &after);
+    let expected = [("x", "a", 10, 8_010, 8_000)];
+    assert_eq!(
+        found,
+        expected.map(|(label, job, before, after, series)| (
+            label.to_owned(),
+            Some(job.to_owned()),
+            before,
+            after,
+            series
+        ))
+    );
 }
 
 #[test]

@@ -144,8 +144,8 @@ impl<'q> Comparison<'q> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SetDifference<T> {
-    /// Number of distinct series that both have.
-    pub same: u64,
+    /// Series of the first that both have, each once.
+    pub same: Vec<BlockSelection>,
     /// Series that the first alone has, each once, and what was read of them.
     pub gone: Vec<(BlockSelection, T)>,
     /// Series that the second alone has, each once, and what was read of them.
@@ -161,10 +161,10 @@ impl<'a> SetQuery<'a> {
     /// A block in which `read` meets damage is left out, and the others are read again without it: the series that it
     /// shares with them are not lost.
     ///
-    /// Series are compared by hashes of 128 bits with a random key. No labelsets can be constructed to be taken for
-    /// one, and of 10^9 series two are by chance once in 10^20 queries. Costs some 50 ns per series and block, and
-    /// nothing for a single block. Takes some 40 bytes of memory per distinct series, and 32 per series of the blocks
-    /// that threads read; what is more than the [limit](Limits::with_max_memory) is done in passes, at most
+    /// Series are compared by hashes of 128 bits with a random key. No labelsets of sound blocks can be constructed to
+    /// be taken for one, and of 10^9 series two are by chance once in 10^20 queries. Costs some 50 ns per series and
+    /// block, and nothing for a single block. Takes some 40 bytes of memory per distinct series, and 32 per series of
+    /// the blocks that threads read; what is more than the [limit](Limits::with_max_memory) is done in passes, at most
     /// 256, that read the blocks again.
     ///
     /// # Errors
@@ -214,11 +214,13 @@ impl<'a> SetQuery<'a> {
                 Ok((firsts, own))
             };
             let ((all, came), (_, gone)) = (after(0, 1)?, after(1, 0)?);
-            let count = |series: &Selection| u64::from(series.count());
-            let all: u64 = all.iter().flatten().map(count).sum();
+            let both = blocks[0].iter().zip(all).zip(&gone).filter_map(|((block, all), gone)| {
+                let series = all.ok()?.difference(gone.as_ref().ok()?);
+                (!series.is_empty()).then_some(BlockSelection { block: block.block, series })
+            });
+            let same = both.collect();
             let gone = sound(&mut blocks[0], gone, &mut failed[0]);
             let came = sound(&mut blocks[1], came, &mut failed[1]);
-            let same = all - gone.iter().map(|block| count(&block.series)).sum::<u64>();
             let gone = self.read_sound(selection, gone, &mut blocks[0], &mut failed[0], &read)?;
             let came = other.read_sound(others, came, &mut blocks[1], &mut failed[1], &read)?;
             if let (Some(gone), Some(came)) = (gone, came) {

@@ -247,7 +247,7 @@ pub(crate) struct DiffArguments {
     /// Show each series after the metrics: `-` and a series of A only, `+` and a series of B only
     #[arg(long)]
     pub(crate) series: bool,
-    /// Print JSON: the totals, each metric and each series as an object per line
+    /// Print JSON: the totals, each label that exploded, each metric and each series as an object per line
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -289,8 +289,12 @@ pub(super) struct Queries<'a> {
 impl Queries<'_> {
     /// Returns true if no block could be read, because of errors.
     pub(super) fn has_failed(&self) -> bool {
-        let damaged = self.inputs.damaged.len();
-        (damaged > 0 || self.inputs.exit.get() != Exit::Ok) && damaged >= self.query.blocks().len()
+        self.lacks_blocks() && self.inputs.damaged.len() >= self.query.blocks().len()
+    }
+
+    /// Returns true if a block could not be read.
+    pub(super) fn lacks_blocks(&self) -> bool {
+        !self.inputs.damaged.is_empty() || self.inputs.exit.get() != Exit::Ok
     }
 
     /// Returns the names of the labels of all series.

@@ -9,7 +9,7 @@ use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::Labels;
-use super::fold::{Fold, Folding, KeptKeys};
+use super::fold::{Fold, Folding, KeptKeys, value_of};
 use super::spans::{for_each_keyset, room_for, rows_of};
 use crate::rows::runs::{Runs, SERIES_PER_READ};
 use crate::{Searcher, SelectError, Selection};
@@ -158,18 +158,18 @@ impl Searcher<'_, '_> {
             let mut runs = runs.open(keyset, places.count(), members.is_some())?;
             for places in places.in_steps(SERIES_PER_READ) {
                 let rows = runs.read(&self.limits, places)?;
-                // Only in a damaged block can a row be before the first, or after the last.
-                let of_row = |row: u32| of_rows.get(row.wrapping_sub(first_row) as usize).copied();
-                let rows = rows.map(|row| of_row(row).unwrap_or(H::EMPTY));
+                let table = keyset.table().id();
+                let rows = rows.map(|row| value_of(&of_rows, row.wrapping_sub(first_row), table));
                 if let Some(members) = &members {
                     for (row, read) in rows.zip(runs.members_of_rows()) {
-                        let of_series =
-                            |&member: &u32| members.get(member as usize).map_or(row, |&member| H::combine(row, member));
-                        read.iter().map(of_series).for_each(&mut each);
+                        let row = row?;
+                        for &member in read {
+                            each(H::combine(row, value_of(members, member, table)?));
+                        }
                     }
                 } else {
                     for (row, &len) in rows.zip(runs.lens()) {
-                        iter::repeat_n(row, len as usize).for_each(&mut each);
+                        iter::repeat_n(row?, len as usize).for_each(&mut each);
                     }
                 }
             }

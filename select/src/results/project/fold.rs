@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use chronoxide_format::view::{BlockView, Column, Domain, Keyset};
-use chronoxide_format::{KeyId, TableId};
+use chronoxide_format::{KeyId, Rule, TableId};
 use hashbrown::HashMap;
 
 use super::spans::room;
+use crate::rows::index::damaged_row;
 use crate::rows::scan::each_code;
 use crate::{Ranges, Searcher, SelectError};
 
@@ -136,7 +137,8 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
         for (number, (column, values)) in columns.columns.iter().enumerate() {
             let mut row_values = row_values.iter_mut();
             each_code(&table, column, &rows, &limits, |code| {
-                if let (Some(row), Some(&value)) = (row_values.next(), values.get(code as usize)) {
+                let value = value_of(values, code, table.id())?;
+                if let Some(row) = row_values.next() {
                     *row = if number == 0 { value } else { self.fold.join(*row, value) };
                 }
                 Ok(())
@@ -158,13 +160,12 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
             let column = column?;
             let Domain::Table(domain) = column.domain else { continue };
             let Some(below) = self.rows(domain.0)? else { continue };
-            let value = |code: u32| below.get(code as usize).copied().unwrap_or(F::EMPTY);
             let all = Ranges::up_to(table.row_count());
             match &mut folded {
                 None => {
                     let mut values = Vec::with_capacity(table.row_count() as usize);
                     each_code(&table, &column, &all, &limits, |code| {
-                        values.push(value(code));
+                        values.push(value_of(&below, code, table.id())?);
                         Ok(())
                     })?;
                     folded = Some(values);
@@ -172,8 +173,9 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
                 Some(values) => {
                     let mut values = values.iter_mut();
                     each_code(&table, &column, &all, &limits, |code| {
+                        let value = value_of(&below, code, table.id())?;
                         if let Some(joined) = values.next() {
-                            *joined = self.fold.join(*joined, value(code));
+                            *joined = self.fold.join(*joined, value);
                         }
                         Ok(())
                     })?;
@@ -182,4 +184,10 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
         }
         Ok(folded)
     }
+}
+
+/// Returns the value of a row that a code of a table stands for. Only a damaged block has no such row.
+#[inline]
+pub(super) fn value_of<V: Copy>(values: &[V], code: u32, table: TableId) -> Result<V, SelectError> {
+    values.get(code as usize).copied().ok_or_else(|| damaged_row(Rule::ColumnCode, table.0).into())
 }

@@ -9,7 +9,7 @@ use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::{HashMap, HashSet};
 
 use super::Labels;
-use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
+use super::fold::{Fold, FoldedColumns, Folding, KeptKeys, value_of};
 use super::spans::{for_each_keyset, room_for, rows_of};
 use crate::rows::lists::Cursor;
 use crate::rows::route::Source;
@@ -248,12 +248,11 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
             let mut series = keyset.first().0.saturating_add(places.start);
             let rows = runs.read(&self.folding.searcher.limits, places)?;
             for (row, read) in rows.zip(runs.members_of_rows()) {
-                // Only in a damaged block can the row be before the first.
-                let id = ids.get(row.wrapping_sub(first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
+                let id = value_of(&ids, row.wrapping_sub(first_row), keyset.table().id())?;
                 row_groups.begin(id);
                 let is_new = row_counts.get(&id) == Some(&1);
                 for &member in read {
-                    let number = members.numbers.get(member as usize).copied().unwrap_or_default() as usize;
+                    let number = value_of(&members.numbers, member, keyset.table().id())? as usize;
                     let Some(slot) = row_groups.groups.get_mut(number) else { continue };
                     if slot.0 != row_groups.generation {
                         let group = if is_new {
