@@ -102,6 +102,7 @@
 //! | `groups` | [`Group`]: numbers of series by label |
 //! | `columns` | [`Column`]: a value per series |
 //! | `cardinality` | [`Cardinality`]: numbers of series by keyset, name and value |
+//! | `stored_bytes` | [`Blocks::stored_bytes`]: what each value of a label costs |
 //! | `write` | [`BlockWriter`] |
 //! | `arrow`, `compact`, `remote` | what the features `arrow`, `compact` and `objects` add |
 //! | `error`, `damage` | [`Error`], and [`Damage`]: the errors of blocks that are left out |
@@ -129,6 +130,7 @@ mod remote;
 mod selection;
 mod selector;
 mod series;
+mod stored_bytes;
 mod write;
 
 #[cfg(feature = "arrow")]

@@ -114,8 +114,8 @@ pub use limits::Limits;
 pub use matchers::{Matcher, Operator, Patterns, Selector, SelectorError};
 pub use ranges::{Numbers, Ranges};
 pub use results::{
-    FindManyError, Groups, LabelOrder, Labels, Pages, Projection, SeriesProducts, Tally, TextBytes, ValueCounts,
-    ValueRange,
+    FindManyError, Groups, LabelOrder, Labels, Pages, Projection, SeriesProducts, StoredBytes, Tally, TextBytes,
+    ValueCounts, ValueRange,
 };
 pub use rows::{CodeColumn, CodeCounts, ColumnReader, Index, IndexedBlock, Searcher};
 pub use selection::{Refs, Selection};

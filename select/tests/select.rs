@@ -1,14 +1,14 @@
 //! Selection agrees with a plain filter over labelsets, on blocks of every kind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
-use chronoxide_format::layout::RowForm;
+use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::view::{BlockView, Domain, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_format::{KeyId, SeriesRef};
+use chronoxide_format::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError, Selection, Selector};
 use chronoxide_select_model::select;
 use chronoxide_select_model::{check_answers, check_answers_within, random_matchers};
@@ -167,6 +167,106 @@ fn bytes_of_labels_are_those_of_their_names_and_values() {
             }
             let found = searcher.text_bytes(key).expect("sound");
             assert_eq!((found.by_code().to_vec(), found.absent()), expected, "seed {seed}, {name}");
+        }
+    });
+}
+
+/// A part of a block that a series uses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Used {
+    KeysetRow(u32, u32),
+    Row(u32, u32),
+    List(u32, u32),
+    Symbol(u32),
+}
+
+/// Lists what a row of an inner table or dictionary uses, and the code of a key, if the row has it.
+fn walk(view: &BlockView<'_>, table: u32, row: u32, by: KeyId, used: &mut Vec<Used>, value: &mut Option<u32>) {
+    used.push(Used::Row(table, row));
+    let opened = view.table(TableId(table)).expect("sound").expect("in range");
+    for column in opened.columns() {
+        let column = column.expect("sound");
+        let code = opened.code(row, &column).expect("sound");
+        match column.domain {
+            Domain::Table(below) => walk(view, below.0, code, by, used, value),
+            _ => used.push(Used::Symbol(code)),
+        }
+    }
+    if table == by.0 {
+        *value = Some(row);
+    }
+}
+
+/// The oracle walks from each series down to its strings.
+#[test]
+fn bytes_are_split_evenly_among_the_series_that_use_them() {
+    seeds().into_par_iter().filter(|seed| seed % 3 == 0).for_each(|seed| {
+        let (_, _, block) = random_block(seed);
+        let view = BlockView::open(&block).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        let section =
+            |kind| view.sections().find(|section| section.known() == Some(kind)).expect("there").length as f64;
+        for by in (0..view.key_count()).map(KeyId) {
+            let mut all = Vec::new();
+            for keyset in view.keysets() {
+                let keyset = keyset.expect("sound");
+                let table = keyset.table();
+                for place in 0..keyset.series_count() {
+                    let (row, position) = keyset.locate(place).expect("sound");
+                    let (mut used, mut value) = (vec![Used::KeysetRow(table.id().0, row)], None);
+                    for column in table.columns() {
+                        let column = column.expect("sound");
+                        let code = table.code(row, &column).expect("sound");
+                        match column.domain {
+                            Domain::Table(below) => walk(&view, below.0, code, by, &mut used, &mut value),
+                            Domain::Pool(pool) => {
+                                let pool = view.pool(pool).expect("sound").expect("in range");
+                                let member = pool.list(code).expect("sound").get(position).expect("sound");
+                                used.push(Used::List(pool.id().0, code));
+                                walk(&view, pool.table_id().0, member, by, &mut used, &mut value);
+                            }
+                            Domain::Arena => unreachable!("a keyset's column has no strings"),
+                        }
+                    }
+                    all.push((value, used));
+                }
+            }
+            let mut users: BTreeMap<Used, u32> = BTreeMap::new();
+            all.iter().flat_map(|(_, used)| used).for_each(|&used| *users.entry(used).or_default() += 1);
+            let bytes = |used: &Used| match *used {
+                Used::KeysetRow(table, _) | Used::Row(table, _) => {
+                    let table = view.table(TableId(table)).expect("sound").expect("in range");
+                    table.len() as f64 / f64::from(table.row_count())
+                }
+                Used::List(pool, list) => {
+                    let pool = view.pool(PoolId(pool)).expect("sound").expect("in range");
+                    let items = pool.list_count() + pool.member_count();
+                    let own = 1 + pool.list_len(list).expect("sound");
+                    pool.len() as f64 * f64::from(own) / f64::from(items)
+                }
+                Used::Symbol(symbol) => {
+                    let len = view.symbol(SymbolId(symbol)).expect("sound").len();
+                    let arena = section(SectionKind::Arena) * len as f64 / view.symbols().arena().len() as f64;
+                    arena + section(SectionKind::Symbols) / f64::from(view.symbols().count())
+                }
+            };
+            let own: Vec<f64> = (all.iter())
+                .map(|(_, used)| used.iter().map(|used| bytes(used) / f64::from(users[used])).sum())
+                .collect();
+            let rest = (block.len() as f64 - own.iter().sum::<f64>()) / all.len() as f64;
+            let found = searcher.stored_bytes(by).expect("sound");
+            let mut expected = (vec![0.0; found.by_code().len()], 0.0);
+            for ((value, _), own) in all.iter().zip(own) {
+                *value.map_or(&mut expected.1, |value| &mut expected.0[value as usize]) += own + rest;
+            }
+            let absent = found.absent();
+            let pairs = found.by_code().iter().zip(&expected.0).chain([(&absent, &expected.1)]);
+            for (found, expected) in pairs {
+                assert!((found - expected).abs() < 1e-6 * expected.max(1.0), "seed {seed}: {found} for {expected}");
+            }
+            let sum: f64 = found.by_code().iter().sum::<f64>() + found.absent();
+            assert!((sum - block.len() as f64).abs() < 1e-3, "seed {seed}: {sum}");
         }
     });
 }

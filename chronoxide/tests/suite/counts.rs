@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
-use chronoxide::{BatchOptions, Blocks, Damage, ErrorKind, OpenOptions, Query, WriteOptions};
+use chronoxide::{BatchOptions, Blocks, Damage, ErrorKind, Layout, OpenOptions, Query, WriteOptions};
 
 use super::{Fixture, Labelset, TestResult, labelsets, write};
 
@@ -211,5 +211,29 @@ fn a_limit_of_series_is_no_damage() -> TestResult {
         }
     }
     assert!(damage.is_empty(), "{damage:?}");
+    Ok(())
+}
+
+/// Bytes of a label's values add up to the files, whatever the layout.
+#[test]
+fn stored_bytes_are_those_of_the_files() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let mut length = 0.0;
+    for (number, layout) in (0..).zip([Layout::Factored, Layout::BitPacked, Layout::FixedWidth]) {
+        let path = folder.path().join(format!("{number}.cx"));
+        let options = WriteOptions::new().layout(layout);
+        write(&path, options, &labelsets(0, 20 + 10 * number))?;
+        length += std::fs::metadata(&path)?.len() as f64;
+    }
+    let blocks = Blocks::open(folder.path())?;
+    for (name, values) in [("pod", 40), ("__name__", 2), ("absent", 0)] {
+        let stored = blocks.stored_bytes(name)?;
+        assert_eq!(stored.keys().flatten().count(), values, "{name}");
+        assert_eq!(stored.contains_key(&None), values == 0, "{name}");
+        let sum: f64 = stored.values().sum();
+        assert!((sum - length).abs() < 1.0, "{name}: {sum} of {length} bytes");
+        assert!(stored.values().all(|bytes| *bytes > 0.0), "{name}: {stored:?}");
+    }
+    assert!(Blocks::open(tempfile::tempdir()?.path())?.stored_bytes("pod")?.is_empty());
     Ok(())
 }

@@ -9,8 +9,8 @@ use crate::argument::count;
 use crate::help::DEVELOPERS;
 use crate::inspect::choices::Kind;
 use crate::inspect::commands::arguments::{
-    CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SeriesArguments, VALUES,
-    ValuesArguments,
+    CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SHARES, SeriesArguments,
+    SharesArguments, VALUES, ValuesArguments,
 };
 use crate::inspect::commands::export::arguments::{EXPORT, ExportArguments};
 use crate::inspect::commands::report::arguments::{REPORT, ReportArguments};
@@ -157,6 +157,13 @@ pub(crate) enum Command {
     /// to 1 GiB.
     #[command(after_help = CARDINALITY)]
     Cardinality(CardinalityArguments),
+    /// Show the series and bytes that each value of a label has, such as those of a team
+    ///
+    /// All series of the blocks are counted, each once. The bytes of a file are split among its series: what several
+    /// use, as a string or a row of a table, evenly among them, and what is of the whole file among all. A series that
+    /// several blocks have has bytes in each. JSON is an object with the totals, and one per value.
+    #[command(after_help = SHARES)]
+    Shares(SharesArguments),
     /// Browse metrics, labels and values by their number of series
     ///
     /// On a terminal, fills the screen until `q` is pressed. Elsewhere, and with --json, prints one list: the metrics,

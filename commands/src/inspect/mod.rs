@@ -49,6 +49,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Labels(labels)), _) => commands::labels(&labels, quiet),
         (Some(Command::Values(values)), _) => commands::values(&values, quiet),
         (Some(Command::Cardinality(cardinality)), _) => commands::cardinality(&cardinality, quiet),
+        (Some(Command::Shares(shares)), _) => commands::shares(&shares, quiet),
         (Some(Command::Top(top)), _) => commands::top(&top, quiet),
         (Some(Command::Report(report)), _) => commands::report(&report, quiet),
         (Some(Command::Usage(usage)), _) => commands::usage(&usage, quiet),

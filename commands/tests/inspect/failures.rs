@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::support::{self, Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 13] = [
+const SUBCOMMANDS: [&[&str]; 14] = [
     &[],
     &["summary"],
     &["dump"],
@@ -26,6 +26,7 @@ const SUBCOMMANDS: [&[&str]; 13] = [
     &["labels"],
     &["values", "__name__"],
     &["cardinality"],
+    &["shares", "__name__"],
     &["columns"],
     &["metrics"],
     &["tables"],
@@ -34,7 +35,7 @@ const SUBCOMMANDS: [&[&str]; 13] = [
 ];
 
 /// Commands that take folders.
-const OF_FOLDERS: [&str; 6] = ["summary", "series", "labels", "values", "cardinality", "verify"];
+const OF_FOLDERS: [&str; 7] = ["summary", "series", "labels", "values", "cardinality", "shares", "verify"];
 
 fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
     subcommand.iter().copied().chain([path]).collect()
@@ -246,6 +247,7 @@ fn usage_errors_end_with_2() {
         &["values", "job", &block, "--limit", "-1"],
         &["cardinality"],
         &["cardinality", &block, "--first", "many"],
+        &["shares", "job"],
         &["top"],
         &["diff", &block],
         &["diff", &block, &block, &block],
@@ -267,6 +269,7 @@ fn a_closed_pipe_is_not_an_error() {
         &["series", &block, &block],
         &["values", "request", &block],
         &["cardinality", &block, "--first", "0"],
+        &["shares", "request", &block, "--first", "0"],
         &["top", &block, "--label", "request", "--first", "0"],
         &["diff", &golden("empty.cx"), &block, "--series"],
         &["dump", &block, "--first", "0"],
@@ -360,6 +363,8 @@ fn nothing_in_a_block_steers_a_terminal() {
         "values 'quoted \"name\"'",
         "cardinality",
         "cardinality --json",
+        "shares stadt",
+        "shares stadt --json",
         "labels",
     ] {
         let shell = format!("'{}' {arguments} '{block}'", env!("CARGO_BIN_EXE_chronoxide-inspect"));

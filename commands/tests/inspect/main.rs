@@ -15,6 +15,7 @@ mod plan;
 mod query;
 mod remap;
 mod report_command;
+mod shares;
 mod support;
 mod system_limits;
 mod tables;

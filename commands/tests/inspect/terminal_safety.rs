@@ -91,6 +91,8 @@ fn lines() -> Vec<String> {
             "inspect values \"name$H\" \"a$H.cx\"",
             "inspect values \"names$H\" \"a$H.cx\"",
             "inspect cardinality \"a$H.cx\"",
+            "inspect shares \"name$H\" \"a$H.cx\"",
+            "inspect shares \"names$H\" \"a$H.cx\"",
             "inspect diff \"a$H.cx\" \"b$H.cx\" --series",
             "inspect report \"a$H.cx\"",
             "inspect report \"a$H.cx\" -o \"r$H.html\"",

@@ -5,6 +5,7 @@
 //! | `cardinality` | [`Cardinality`], the largest numbers of series |
 //! | `difference` | [`Difference`] of two sets of blocks |
 //! | `explosions` | [`Explosion`]: a label whose new values bring many series |
+//! | `shares` | [`Shares`]: series and bytes by the value of a label |
 //! | `line` | [`Line`], a name or value in a line of its own |
 //!
 //! ```
@@ -23,8 +24,10 @@ mod cardinality;
 mod difference;
 mod explosions;
 mod line;
+mod shares;
 
 pub use cardinality::{Cardinality, KeysetCount, MetricCount, NameCount, PairCount};
 pub use difference::{Changes, Difference, Labels, each_series};
 pub use explosions::{Explosion, explosions};
 pub use line::Line;
+pub use shares::{Share, Shares};

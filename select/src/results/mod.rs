@@ -6,7 +6,7 @@
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
 //! | `pages` | [`Pages`]: selected series in parts of bounded memory |
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
-//! | `project` | [`Projection`], [`Groups`], [`SeriesProducts`], [`TextBytes`] and fingerprints: labels of many series, on codes |
+//! | `project` | [`Projection`], [`Groups`], [`SeriesProducts`], [`StoredBytes`], [`TextBytes`] and fingerprints: labels of many series, on codes |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
 
 mod find;
@@ -21,5 +21,5 @@ pub use find_many::FindManyError;
 pub use label_order::LabelOrder;
 pub use label_values::{ValueCounts, ValueRange};
 pub use pages::Pages;
-pub use project::{Groups, Labels, Projection, SeriesProducts, TextBytes};
+pub use project::{Groups, Labels, Projection, SeriesProducts, StoredBytes, TextBytes};
 pub use tally::Tally;

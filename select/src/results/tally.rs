@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use chronoxide_format::view::{BlockView, Domain, Keyset};
+use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
 use chronoxide_format::{KeyId, SeriesRef, TableId};
 use hashbrown::HashMap;
 
@@ -100,7 +100,7 @@ impl<'data> Searcher<'_, 'data> {
             return self.tally_series(matchers);
         }
         let mut tally = Tally::default();
-        let mut counts = Counts { searcher: self, tables: BTreeMap::new() };
+        let mut counts = Counts::new(self);
         self.for_each_part(matchers, |part| {
             let count = counts.add_part(&part)?;
             if count > 0 {
@@ -108,7 +108,8 @@ impl<'data> Searcher<'_, 'data> {
             }
             Ok(())
         })?;
-        tally.keys = counts.into_keys()?;
+        tally.keys = counts.into_rows()?;
+        tally.keys.retain(|&table, _| self.index.is_dictionary(table));
         Ok(tally)
     }
 
@@ -182,14 +183,18 @@ impl<'data> Searcher<'_, 'data> {
 }
 
 /// Series of each row of tables, on their way down.
-struct Counts<'s, 'a, 'data> {
+pub(crate) struct Counts<'s, 'a, 'data> {
     searcher: &'s Searcher<'a, 'data>,
     tables: BTreeMap<u32, Vec<u64>>,
 }
 
-impl<'a, 'data> Counts<'_, 'a, 'data> {
+impl<'s, 'a, 'data> Counts<'s, 'a, 'data> {
+    pub(crate) fn new(searcher: &'s Searcher<'a, 'data>) -> Self {
+        Self { searcher, tables: BTreeMap::new() }
+    }
+
     /// Adds the series of a keyset; returns their number.
-    fn add_part(&mut self, part: &SelectedRows<'data, 'a>) -> Result<u64, SelectError> {
+    pub(crate) fn add_part(&mut self, part: &SelectedRows<'data, 'a>) -> Result<u64, SelectError> {
         let (table, limits) = (part.keyset.table(), self.searcher.limits);
         let lists = Lists::open(&part.keyset);
         let columns = table.columns().collect::<Result<Vec<_>, _>>()?;
@@ -255,29 +260,27 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         Ok(())
     }
 
-    /// Passes all counts down to the dictionaries. A table refers to earlier ones only.
-    fn into_keys(mut self) -> Result<BTreeMap<u32, Vec<u64>>, SelectError> {
+    /// Passes all counts down to the dictionaries: a table refers to earlier ones only. Returns the number of series of
+    /// each row of each inner table and dictionary that has any.
+    pub(crate) fn into_rows(mut self) -> Result<BTreeMap<u32, Vec<u64>>, SelectError> {
         let view = self.searcher.view;
-        let mut keys = BTreeMap::new();
+        let mut rows = BTreeMap::new();
         while let Some((number, counts)) = self.tables.pop_last() {
             self.searcher.limits.check()?;
-            if self.searcher.index.is_dictionary(number) {
-                keys.insert(number, counts);
-                continue;
-            }
-            let Some(table) = view.table(TableId(number))? else { continue };
-            for column in table.columns() {
+            let table = if self.searcher.index.is_dictionary(number) { None } else { view.table(TableId(number))? };
+            for column in table.iter().flat_map(Table::columns) {
                 let column = column?;
-                let Domain::Table(domain) = column.domain else { continue };
+                let (Some(table), Domain::Table(domain)) = (&table, column.domain) else { continue };
                 let Some(below) = rows_of(&mut self.tables, view, domain)? else { continue };
                 let mut counts = counts.iter();
-                each_code(&table, &column, &Ranges::up_to(table.row_count()), &self.searcher.limits, |code| {
+                each_code(table, &column, &Ranges::up_to(table.row_count()), &self.searcher.limits, |code| {
                     add(below, code, counts.next().copied().unwrap_or(0));
                     Ok(())
                 })?;
             }
+            rows.insert(number, counts);
         }
-        Ok(keys)
+        Ok(rows)
     }
 }
 

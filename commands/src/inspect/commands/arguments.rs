@@ -37,6 +37,12 @@ Examples:
   chronoxide-inspect cardinality blocks --match '{namespace=\"prod\"}' --first 20
   chronoxide-inspect cardinality week.cx --json | jq '.names_by_values[0]'";
 
+pub(crate) const SHARES: &str = "\
+Examples:
+  chronoxide-inspect shares team week.cx
+  chronoxide-inspect shares namespace blocks --first 0
+  chronoxide-inspect shares job week.cx --json | jq 'select(.type == \"share\" and .bytes > 1e6).value'";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   chronoxide-inspect diff monday.cx tuesday.cx
@@ -64,7 +70,7 @@ impl Sources {
 }
 
 /// Selectors of series.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Matching {
     /// Select series that match this PromQL selector, such as '{job="api",pod=~"web-.*"}', or another --match
     ///
@@ -104,7 +110,7 @@ impl Matching {
 }
 
 /// Selectors of series, and a time range in which these have data.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Asked {
     #[command(flatten)]
     pub(crate) matching: Matching,
@@ -215,6 +221,21 @@ pub(crate) struct ValuesArguments {
     /// Values to show; 0 for all
     #[arg(long, visible_alias = "first", value_name = "N", default_value_t = 0, value_parser = count::<usize>)]
     pub(crate) limit: usize,
+}
+
+#[derive(Args)]
+pub(crate) struct SharesArguments {
+    /// Name of the label
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Values to show, those with the most bytes; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<usize>)]
+    pub(crate) first: usize,
+    /// Print JSON: the totals and each value as an object per line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -312,6 +312,13 @@ impl Queries<'_> {
         }
     }
 
+    /// Reports the error of a damaged block, unless queries met it.
+    pub(super) fn report(&self, error: &chronoxide::Error) {
+        if !self.inputs.damaged.errors().iter().any(|known| known.path() == error.path()) {
+            self.inputs.report(error.exit(), error);
+        }
+    }
+
     /// Reports the damage that queries met. Returns the worst exit code of all errors.
     pub(super) fn finish(self) -> Exit {
         let has_failed = self.has_failed();

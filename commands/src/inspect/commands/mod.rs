@@ -8,6 +8,7 @@
 //! | `series` | the command `series` |
 //! | `labels` | the commands `labels` and `values` |
 //! | `cardinality` | the command `cardinality` |
+//! | `shares` | the command `shares` |
 //! | `diff` | the command `diff` |
 //! | `report` | the command `report` |
 //! | `top` | the command `top` |
@@ -27,6 +28,7 @@ mod labels;
 mod output;
 pub(crate) mod report;
 mod series;
+mod shares;
 pub(crate) mod top;
 pub(crate) mod usage;
 
@@ -37,5 +39,6 @@ pub(crate) use folder::{FolderSummary, summarize_folder};
 pub(crate) use labels::{labels, values};
 pub(crate) use report::report;
 pub(crate) use series::series;
+pub(crate) use shares::shares;
 pub(crate) use top::top;
 pub(crate) use usage::usage;

@@ -6,6 +6,7 @@ pub(crate) mod folder;
 mod list;
 pub(crate) mod plan;
 pub(crate) mod remap;
+pub(crate) mod shares;
 pub(crate) mod summary;
 pub(crate) mod tables;
 pub(crate) mod usage;

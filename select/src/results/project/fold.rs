@@ -24,6 +24,11 @@ pub(crate) trait Fold {
 
     /// Combines the values of two columns.
     fn join(&mut self, left: Self::Value, right: Self::Value) -> Self::Value;
+
+    /// Adds what a row of an inner table has beside its columns.
+    fn row(&mut self, _table: u32, _row: u32, value: Self::Value) -> Self::Value {
+        value
+    }
 }
 
 /// The keys of labels that are kept.
@@ -181,6 +186,9 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
                     })?;
                 }
             }
+        }
+        for (row, value) in (0..).zip(folded.iter_mut().flatten()) {
+            *value = self.fold.row(number, row, *value);
         }
         Ok(folded)
     }

@@ -6,7 +6,9 @@ mod fold;
 mod groups;
 mod projection;
 mod spans;
+mod stored_bytes;
 mod text_bytes;
+mod weights;
 mod without;
 
 use self::fold::KeptKeys;
@@ -16,6 +18,7 @@ pub(crate) use fingerprints::RandomHash;
 pub use groups::Groups;
 pub use projection::Projection;
 pub(crate) use spans::{for_each_keyset, room_for};
+pub use stored_bytes::StoredBytes;
 pub use text_bytes::TextBytes;
 pub use without::SeriesProducts;
 
