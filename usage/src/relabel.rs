@@ -65,7 +65,11 @@ impl Unused {
             for context in ["datapoint", "scope", "resource"] {
                 let _ = write!(text, "      - context: {context}\n        statements:\n");
                 for name in &self.labels {
-                    let statement = format!("delete_key(attributes, {})", literal(name));
+                    let statement = match (context, name.as_str()) {
+                        ("scope", "otel_scope_name") => "set(name, \"\")".to_owned(),
+                        ("scope", "otel_scope_version") => "set(version, \"\")".to_owned(),
+                        _ => format!("delete_key(attributes, {})", literal(name)),
+                    };
                     let _ = writeln!(text, "          - {}", quoted(&escaped_for_collector(&statement)));
                 }
             }

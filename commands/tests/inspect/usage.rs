@@ -1,6 +1,8 @@
 //! The command `usage`, and `--used` of `report` and `top`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -178,4 +180,44 @@ fn reports_and_top_show_queries() {
     assert!(labels.contains(&("code".into(), 1.into())), "{labels:?}");
     assert!(!stdout(&["top", &block]).contains("queries"));
     assert!(String::from_utf8(run(&["top", &block, "--used", &queries]).stdout).unwrap().contains("queries"));
+}
+
+/// A Collector's own processors ran the configuration (`testdata/captures/tools/processors`). Names have characters
+/// that are special in YAML, in regular expressions, and in a Collector's variables and statements.
+#[test]
+fn a_collector_drops_what_is_unused() {
+    let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/processors");
+    let file = |name: &str| format!("{captures}/{name}");
+    let folder = Folder::new();
+    let block = |name: &str| {
+        let path = folder.file(name).with_extension("cx");
+        let ingest = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"))
+            .args(["--quiet", &file(name), "-o", path.to_str().unwrap()])
+            .output();
+        assert!(ingest.unwrap().status.success());
+        path.to_str().unwrap().to_owned()
+    };
+    let series = |path: &str| -> Vec<BTreeMap<String, String>> {
+        stdout(&["series", path, "--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (before, after) = (block("request.json"), block("processed.json"));
+    let usage = json(&["usage", &before, "--json", "--used", &file("queries.promql")]);
+    let names = |list: &Value, field: &str| -> BTreeSet<String> {
+        let name = |item: &Value| item.get(field).unwrap_or(item).as_str().unwrap().to_owned();
+        list.as_array().unwrap().iter().map(name).collect()
+    };
+    let (metrics, labels) = (names(&usage["unused_metrics"], "metric"), names(&usage["droppable_labels"], ""));
+    let odd = ["${env:HOME}", "(a|b)*", "# no comment: {}", "a$$b", "größe", "line\nbreak", "queue_size", "say \"hi\""];
+    assert!(odd.iter().all(|name| metrics.contains(*name)), "{metrics:?}");
+    let odd = ["$x", "größe", "it's", "line\nbreak", "otel_scope_name", "otel_scope_version", "p\"q\\r", "x.y"];
+    assert!(odd.iter().all(|name| labels.contains(*name)), "{labels:?}");
+
+    let text = stdout(&["usage", &before, "--relabel", "collector", "--used", &file("queries.promql")]);
+    assert_eq!(text, fs::read_to_string(file("config.yaml")).unwrap(), "record the processors' answer anew");
+    let mut kept = series(&before);
+    kept.retain(|labels| !metrics.contains(&labels["__name__"]));
+    kept.iter_mut().for_each(|one| one.retain(|name, _| !labels.contains(name)));
+    let left = series(&after);
+    assert_eq!(left.len(), kept.len());
+    assert_eq!(left.into_iter().collect::<BTreeSet<_>>(), kept.into_iter().collect());
 }
