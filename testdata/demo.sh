@@ -26,8 +26,10 @@ run chronoxide-inspect "$blocks/week.cx"
 run chronoxide-inspect series "$blocks/metrics.cx" --format prometheus --first 3
 run chronoxide-inspect values job "$blocks/week.cx" --match up
 run chronoxide-inspect cardinality "$blocks/week.cx" --first 3
+run chronoxide-inspect shares job "$blocks/week.cx"
 run chronoxide-ingest testdata/captures/sessions.series.jsonl -o "$blocks/sessions.cx"
 run chronoxide-inspect report "$blocks/sessions.cx" -o "$blocks/sessions.html"
+run chronoxide-inspect usage "$blocks/week.cx" --used testdata/usage --first 3
 # 5: they differ.
 run chronoxide-inspect diff "$blocks/monday.cx" "$blocks/tuesday.cx" --series || [ $? -eq 5 ]
 run chronoxide-inspect export "$blocks/week.cx" -o "$blocks/week.parquet"

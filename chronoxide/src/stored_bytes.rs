@@ -10,12 +10,12 @@ use crate::{Blocks, Error};
 
 impl Blocks {
     /// Splits the bytes of the files among all series, and sums them by the value of a label: what each team, service
-    /// or metric costs. `None` stands for the series without the label. The sum is that of the lengths of the files,
-    /// without those that have no series.
+    /// or metric costs. `None` stands for the series without the label, and for blocks without series. The sum is that
+    /// of the lengths of the files.
     ///
-    /// What several series use, as a string, a row of a table or a list, is split evenly among them; what is of the
-    /// whole file, as its catalogue, columns and metadata, among all. A series that several blocks have costs bytes in
-    /// each.
+    /// What several series use, as a string, a row of a table or a list, is split evenly among them, and the metadata
+    /// of a metric among its series; what is of the whole file, as its catalogue and columns, among all. A series that
+    /// several blocks have costs bytes in each.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
@@ -36,12 +36,8 @@ impl Blocks {
             let Some(opened) = self.set.blocks().get(block) else { return Ok(BTreeMap::new()) };
             let bytes = opened.open().search(Limits::default(), |searcher| {
                 let (view, text) = (searcher.view(), searcher.view().text()?);
-                if view.series_count()? == 0 {
-                    return Ok(BTreeMap::new());
-                }
-                let Some(key) = view.key(name)? else {
-                    return Ok(BTreeMap::from([(None, view.bytes().len() as f64)]));
-                };
+                let key = view.key(name)?.filter(|_| view.series_count().is_ok_and(|count| count > 0));
+                let Some(key) = key else { return Ok(BTreeMap::from([(None, view.bytes().len() as f64)])) };
                 let split: StoredBytes = searcher.stored_bytes(key)?;
                 let mut bytes = BTreeMap::new();
                 if let Some(dictionary) = view.dictionary(key)? {

@@ -71,9 +71,15 @@ pub(crate) fn tell_unread(program: &str, queries: &Queries, quiet: Quiet) -> Exi
             let lines = human::count_of(queries.other_lines, "line");
             tell(|out| writeln!(out, "{program}: note: {lines} of logs without a query"));
         }
-        if let Some(first) = queries.ignored.first() {
-            let files = human::count_of(queries.ignored.len() as u64, "file");
+        let read: Vec<&String> = queries.ignored.iter().filter(|file| !queries.skipped.contains(file)).collect();
+        if let Some(first) = read.first() {
+            let files = human::count_of(read.len() as u64, "file");
             tell(|out| writeln!(out, "{program}: note: {files} without queries, such as {}", TerminalSafe(first)));
+        }
+        if let Some(first) = queries.skipped.first() {
+            let files = human::count_of(queries.skipped.len() as u64, "file");
+            let other = "not read, with other extensions than files of queries";
+            tell(|out| writeln!(out, "{program}: note: {files} {other}, such as {}", TerminalSafe(first)));
         }
     }
     if queries.unread.is_empty() { Exit::Ok } else { Exit::Partial }

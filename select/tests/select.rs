@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use chronoxide_format::column::{ColumnMerge, Value, ValueType};
 use chronoxide_format::layout::{RowForm, SectionKind};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Monotonicity, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, Domain, TimeRange};
 use chronoxide_format::write::BlockMeta;
@@ -15,7 +16,7 @@ use chronoxide_select_model::{check_answers, check_answers_within, random_matche
 use chronoxide_testkit::columns::column;
 use chronoxide_testkit::fuzzing::sound::series_in_order;
 use chronoxide_testkit::golden::goldens;
-use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::plan::{Labelset, Plan, build, labelsets};
 use chronoxide_testkit::product::product;
 use chronoxide_testkit::random::{Random, random_plan, random_series};
 use chronoxide_testkit::sweep;
@@ -379,4 +380,36 @@ fn random_selectors_agree_with_the_filter_on_goldens() {
             assert!(result.is_ok(), "{}", golden.name);
         }
     }
+}
+
+#[test]
+fn metadata_is_paid_by_the_series_of_its_metric() {
+    let metadata = |name, description| MetricMetadata {
+        name,
+        metric_type: MetricType::Gauge,
+        temporality: Temporality::Unspecified,
+        monotonicity: Monotonicity::NotMonotonic,
+        unit: "",
+        description,
+    };
+    let series: BTreeSet<Labelset> = labelsets(&[
+        &[("__name__", "aa"), ("team", "x")],
+        &[("__name__", "bb"), ("team", "y")],
+        &[("__name__", "bb"), ("team", "z")],
+    ]);
+    let (long, short) = ("d".repeat(3_000), "d".repeat(1_000));
+    let bytes = |described: bool| {
+        let metrics = [("aa", &*long), ("bb", &*short), ("no series", "d")];
+        let metrics = metrics.into_iter().filter(|_| described).map(|(name, text)| metadata(name, text)).collect();
+        let meta = BlockMeta { metrics, ..BlockMeta::default() };
+        let block = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("valid");
+        let view = BlockView::open(&block).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let team = view.key("team").expect("sound").expect("there");
+        Searcher::new(&view, &index).stored_bytes(team).expect("sound").by_code().to_vec()
+    };
+    let added: Vec<f64> = bytes(true).iter().zip(bytes(false)).map(|(with, without)| with - without).collect();
+    // The directory, and the rest of each record, are split evenly.
+    let [x, y, z] = added[..] else { panic!("three teams") };
+    assert!((x - 3_000.0).abs() < 200.0 && (y - 500.0).abs() < 200.0 && (z - y).abs() < 1e-6, "{added:?}");
 }

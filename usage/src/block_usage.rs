@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::need::{LabelNeeds, Use, Uses};
 use crate::promql::METRIC;
-use crate::query::Queries;
+use crate::query::{Kind, Queries};
 
 /// Metrics and labels of a block that queries use. Queries are numbers of [`Queries::queries`].
 #[derive(Clone, Debug, Default)]
@@ -72,9 +72,12 @@ impl BlockUsage {
             .map(|(_, selected)| find(searcher, selected.matchers, metric_key))
             .collect::<Result<Vec<_>, _>>()?;
         let mut usage = Self::default();
-        for ((selector, selected), found) in selected.into_iter().zip(found) {
-            usage.add(selector, &selected, &found, queries);
+        for ((selector, selected), found) in selected.into_iter().zip(&found) {
+            usage.add(selector, &selected, found, queries);
         }
+        let of_used: BTreeSet<u32> = (found.iter().filter(|found| !found.metrics.is_empty()))
+            .flat_map(|found| found.keys.iter().map(|(_, key)| *key))
+            .collect();
         for (number, query) in queries.queries.iter().enumerate() {
             let mut keys = Vec::new();
             if query.needs_all_labels {
@@ -84,11 +87,25 @@ impl BlockUsage {
                 keys.extend(searcher.view().key(name)?);
             }
             for key in keys {
+                // Without a series that has it, a variable would have no values.
+                if query.kind == Kind::Dashboard && !query.needs_all_labels && !of_used.contains(&key.0) {
+                    usage.add_metrics_with(searcher, key, number)?;
+                }
                 usage.of_all.insert(key.0);
                 usage.labels.entry(key.0).or_default().add(number, &Uses::from([Use::Returned]));
             }
         }
         Ok(usage)
+    }
+
+    /// Adds the use of all metrics that have a label.
+    fn add_metrics_with(&mut self, searcher: &Searcher<'_, '_>, key: KeyId, query: usize) -> Result<(), SelectError> {
+        let name = String::from_utf8_lossy(searcher.view().key_name(key)?).into_owned();
+        let Ok(any) = Matcher::new(&name, Operator::NotEqual, "") else { return Ok(()) };
+        for metric in find(searcher, &[any], searcher.view().key(METRIC)?)?.metrics {
+            self.metrics.entry(metric).or_default().queries.insert(query);
+        }
+        Ok(())
     }
 
     fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found, all: &Queries) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::need::Need;
+use crate::promql::METRIC;
 
 /// A query of a file.
 #[derive(Clone, Debug)]
@@ -67,8 +68,10 @@ pub struct Queries {
     pub other_languages: BTreeMap<String, u64>,
     /// Number of files.
     pub files: u64,
-    /// Files of folders that have no known extension.
+    /// Files without queries.
     pub ignored: Vec<String>,
+    /// Files among them that were not read: files of folders whose extension is not one of files of queries.
+    pub skipped: Vec<String>,
     /// Number of lines of query logs that have no query.
     pub other_lines: u64,
     /// Library panels that dashboards use, by uid, with the place of one use.
@@ -93,6 +96,15 @@ impl Query {
 }
 
 impl Queries {
+    /// Returns true if a selector names this metric, in a matcher or a regular expression.
+    pub(crate) fn select_name(&self, metric: &str) -> bool {
+        let needs = self.queries.iter().flat_map(|query| &query.needs);
+        needs.map(|need| need.selector.matchers()).any(|matchers| {
+            let mut of_name = matchers.iter().filter(|matcher| matcher.name() == METRIC).peekable();
+            of_name.peek().is_some() && of_name.all(|matcher| matcher.matches(metric))
+        })
+    }
+
     /// Notes that a dashboard uses a library panel.
     pub(crate) fn use_library(&mut self, uid: &str, place: String) {
         self.used_libraries.entry(uid.to_owned()).or_insert(place);

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::query::Queries;
+
 /// Names in one regular expression.
 const NAMES_PER_RULE: usize = 50;
 
@@ -42,12 +44,12 @@ impl Unused {
     }
 
     /// Returns the processors `filter` and `transform` of the OpenTelemetry Collector. `all_metrics` are the names of
-    /// all metrics: a histogram is dropped if all of its series are unused.
+    /// all metrics: a histogram is dropped if all of its series are unused, and no query selects its own name.
     #[must_use]
-    pub fn collector<'m>(&self, all_metrics: impl IntoIterator<Item = &'m str>) -> String {
+    pub fn collector<'m>(&self, all_metrics: impl IntoIterator<Item = &'m str>, queries: &Queries) -> String {
         let mut text = self.comments();
         text.push_str("processors:");
-        let metrics = self.collector_metrics(all_metrics);
+        let metrics = self.collector_metrics(all_metrics, queries);
         if metrics.is_empty() && self.labels.is_empty() {
             text.push_str(" {}");
         }
@@ -78,7 +80,7 @@ impl Unused {
     }
 
     /// Returns the unused metrics, and the histograms and summaries whose parts are all unused.
-    fn collector_metrics<'m>(&self, all_metrics: impl IntoIterator<Item = &'m str>) -> Vec<String> {
+    fn collector_metrics<'m>(&self, all_metrics: impl IntoIterator<Item = &'m str>, queries: &Queries) -> Vec<String> {
         let is_unused = |name: &str| self.metrics.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
         let base = |name: &str| PARTS.iter().find_map(|part| name.strip_suffix(part)).map(str::to_owned);
         let mut bases: Vec<String> = self.metrics.iter().filter_map(|name| base(name)).collect();
@@ -87,7 +89,7 @@ impl Unused {
         let used: Vec<&str> = all_metrics.into_iter().filter(|name| !is_unused(name)).collect();
         let has_used_part =
             |name: &String| used.iter().any(|used| *used == name || base(used).as_deref() == Some(name));
-        bases.retain(|name| !has_used_part(name));
+        bases.retain(|name| !has_used_part(name) && !queries.select_name(name));
         let mut metrics = self.metrics.clone();
         metrics.extend(bases);
         metrics.sort_unstable();
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn a_histogram_of_a_collector_goes_only_as_a_whole() {
         let text = unused(&["a_bucket", "a_count", "a_sum", "b_bucket", "c$d"], &["p\"q"])
-            .collector(["b_count", "b_sum", "a_sum"]);
+            .collector(["b_count", "b_sum", "a_sum"], &Queries::default());
         let tree: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
         let conditions = &tree["processors"]["filter/unused"]["metrics"]["metric"];
         assert_eq!(conditions[0], "IsMatch(name, \"^(?:a|a_bucket|a_count|a_sum|b_bucket|c\\\\$$d)$$\")");
@@ -192,8 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn a_histogram_that_a_query_names_stays() {
+        for query in ["rate(h[5m])", r#"absent({__name__=~"h|i"})"#, "sum(h"] {
+            let mut queries = Queries::default();
+            queries.add_text("q.promql", query);
+            let text = unused(&["g_count", "g_sum", "h_count", "h_sum"], &[]).collector([], &queries);
+            assert!(text.contains("^(?:g|g_count|g_sum|h_count|h_sum)$$"), "{query}: {text}");
+        }
+        let mut queries = Queries::default();
+        queries.add_text("q.promql", r#"{job="h"}"#);
+        assert!(unused(&["h_count"], &[]).collector([], &queries).contains("(?:h|h_count)"));
+    }
+
+    #[test]
     fn nothing_unused_is_a_valid_configuration_too() {
-        let (prometheus, collector) = (Unused::default().prometheus(), Unused::default().collector([]));
+        let (prometheus, collector) =
+            (Unused::default().prometheus(), Unused::default().collector([], &Queries::default()));
         assert_eq!((prometheus.as_str(), collector.as_str()), ("metric_relabel_configs: []\n", "processors: {}\n"));
     }
 }

@@ -227,6 +227,20 @@ fn folders_are_searched_and_what_is_left_out_is_named() {
     assert_eq!(names(queries.ignored.iter().map(String::as_str).collect()), ["readme.md", "notes.txt", "values.yaml"]);
     assert_eq!(names(queries.unread.iter().map(|one| one.place.as_str()).collect()), ["binary.promql", "broken.yaml"]);
     assert_eq!(queries.files, 4);
+    assert_eq!(names(queries.skipped.iter().map(String::as_str).collect()), ["readme.md", "notes.txt"]);
+
+    // Logs that were rotated, and compressed files.
+    let entry = r#"{"params":{"query":"rotated"},"ts":"2026-11-30T00:00:00Z"}"#;
+    fs::write(at("rules/query.log.1"), entry).unwrap();
+    fs::write(at("rules/query.log.2.gz"), entry).unwrap();
+    fs::write(at("rules/rules.libsonnet"), entry).unwrap();
+    fs::write(at("rules/photo.png.gz"), entry).unwrap();
+    let queries = Queries::read([folder.path()]).unwrap();
+    assert!(queries.queries.iter().any(|query| query.text == "rotated"));
+    let skipped = names(queries.skipped.iter().map(String::as_str).collect());
+    assert_eq!(skipped, ["readme.md", "notes.txt", "photo.png.gz", "rules.libsonnet"]);
+    let unread = names(queries.unread.iter().map(|one| one.place.as_str()).collect());
+    assert_eq!(unread, ["binary.promql", "broken.yaml", "query.log.2.gz"]);
 
     let error = Queries::read([at("absent.yaml")]).unwrap_err();
     assert_eq!(error.to_string(), format!("cannot read {}", at("absent.yaml").display()));
@@ -318,5 +332,10 @@ fn variables_of_labels_and_data_sources_without_a_type() {
     assert_eq!(find("sum(y)").needs[0].selector.to_string(), r#"{__name__="y"}"#);
     assert!(find("label_values($label)").needs_all_labels);
     assert!(!find("label_values(x, $label)").needs[0].labels.uses("any").is_empty());
-    assert!(queries.queries.iter().any(|query| query.labels.contains("b")));
+    assert!(queries.queries.iter().any(|query| query.labels.contains("b") && query.needs_all_labels));
+    for kind in ["groupby", "GroupByVariable", "AdhocVariable"] {
+        let queries = read("d.json", &format!(r#"{{"templating": {{"list": [{{"type": "{kind}", "name": "g"}}]}}}}"#));
+        assert!(queries.queries[0].needs_all_labels, "{kind}");
+        assert_eq!(queries.queries[0].place, "d.json: dashboard : variable g".replace("dashboard : ", ""));
+    }
 }

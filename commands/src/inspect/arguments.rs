@@ -23,10 +23,10 @@ use crate::{Exit, Failure, Quiet, mistyped_subcommand};
 ///
 /// Without a subcommand, prints the summary. A remap, which `chronoxide-compact --remaps` writes, maps the series of a
 /// block to those of the outputs. `summary`, `dump` and `verify` take a block or a remap, `follow` takes a remap (with
-/// `--remaps` also a block or its id), and all others take a block. `series`, `labels`, `values`, `cardinality`, `top`,
-/// `report`, `usage`, `diff` and `verify` also take several blocks, folders, and locations such as s3://bucket/prefix/:
-/// these stand for their live blocks, for `verify` for all their blocks. `summary` takes one folder or location. A
-/// block may be a URL that ends in .cx (s3, gs, az, file).
+/// `--remaps` also a block or its id), and all others take a block. `series`, `labels`, `values`, `cardinality`,
+/// `shares`, `top`, `report`, `usage`, `diff` and `verify` also take several blocks, folders, and locations such as
+/// s3://bucket/prefix/: these stand for their live blocks, for `verify` for all their blocks. `summary` takes one
+/// folder or location. A block may be a URL that ends in .cx (s3, gs, az, file).
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -81,6 +81,7 @@ Examples:
   chronoxide-inspect series week.cx --format prometheus --match '{job=\"api\",pod=~\"web-.*\"}'
   chronoxide-inspect values pod blocks --match '{job=\"api\"}'
   chronoxide-inspect cardinality blocks
+  chronoxide-inspect shares team blocks
   chronoxide-inspect top week.cx
   chronoxide-inspect report week.cx -o week.html
   chronoxide-inspect usage blocks --used rules/ dashboards/
@@ -97,7 +98,7 @@ Examples:
 
 Exit codes: 0 success; 1 a file cannot be read; 2 invalid arguments; 3 a file is damaged; 4 a file has an unsupported \
 version or feature; 5 `follow` found a series in a block that is not in --blocks, `diff` found differences, or no block has the \
-label of `values`, but one with a similar name; 6 queries of --used were not understood; 130 \
+label of `values` or `shares`, but one with a similar name; 6 queries of --used were not understood; 130 \
 interrupted. `verify` and the commands that take folders read all files and exit with the worst of their codes: 3, \
 then 4, then 1.";
 
@@ -160,8 +161,11 @@ pub(crate) enum Command {
     /// Show the series and bytes that each value of a label has, such as those of a team
     ///
     /// All series of the blocks are counted, each once. The bytes of a file are split among its series: what several
-    /// use, as a string or a row of a table, evenly among them, and what is of the whole file among all. A series that
-    /// several blocks have has bytes in each. JSON is an object with the totals, and one per value.
+    /// use, as a string or a row of a table, evenly among them, the metadata of a metric among its series, and what is
+    /// of the whole file, as its columns, among all. A series that several blocks have has bytes in each. JSON is an
+    /// object with the totals (`values`, `series`, `bytes`), and one per `value`. Takes some 40 bytes of memory per
+    /// distinct series of several blocks, up to 1 GiB, and 24 per row of a table and per string. Exits with 5 if no
+    /// block has the label, but one with a similar name.
     #[command(after_help = SHARES)]
     Shares(SharesArguments),
     /// Browse metrics, labels and values by their number of series
@@ -197,9 +201,10 @@ pub(crate) enum Command {
     ///
     /// Series are compared by their labels, byte by byte: those of A that B lacks are gone, those of B that A lacks
     /// came. At most 3 labels that exploded are named first: those with twice as many values as before or more, and ten
-    /// or more new values, which bring at least 10% of the series that came; with the job or service that most of these
-    /// series have, and its numbers. Not if blocks of A cannot be read. Takes some 40 bytes of memory per distinct
-    /// series, up to 1 GiB, 32 per series of the blocks that are read at a time, and 100 per distinct value of a label.
+    /// or more new values, which bring at least 10% of the series that came; with others that explode in the same
+    /// series, and the job or service that most of these have, and its numbers. Not if blocks of A cannot be read.
+    /// Takes some 40 bytes of memory per distinct series, up to 1 GiB, 32 per series of the blocks that are read at a
+    /// time, and 100 per distinct value of a label.
     #[command(after_help = DIFF)]
     Diff(DiffArguments),
     /// Write the series of a block to a Parquet, Arrow, CSV or JSON lines file, with a column per label

@@ -112,7 +112,7 @@ series: 6 in both, 11 gone, 1,199 came
         .filter(|line: &Value| line["type"] == "explosion")
         .collect();
     let expected = json!({
-        "type": "explosion", "label": "trace id", "owner": ["job", "api"], "values_before": 12, "values_after": 1200,
+        "type": "explosion", "label": "trace id", "also": [], "owner": ["job", "api"], "values_before": 12, "values_after": 1200,
         "series": 1196,
     });
     assert_eq!(explosions, [expected]);

@@ -182,6 +182,31 @@ fn reports_and_top_show_queries() {
     assert!(String::from_utf8(run(&["top", &block, "--used", &queries]).stdout).unwrap().contains("queries"));
 }
 
+/// A variable without a metric needs one that has its label, if no other query does.
+#[test]
+fn a_variable_keeps_its_values() {
+    let folder = Folder::new();
+    let series = [[("__name__", "up"), ("job", "a")], [("__name__", "node_info"), ("node", "n")]];
+    let block = folder.write("a.cx", plain_block(&labelsets(&[&series[0], &series[1]])));
+    let relabel = |variable: &str| {
+        let dashboard = format!(
+            r#"{{"title": "D", "templating": {{"list": [{{"type": "query", "name": "v", "query": "{variable}"}}]}},
+                "panels": [{{"title": "P", "targets": [{{"expr": "sum by (job) (up)"}}]}}]}}"#
+        );
+        let file = folder.write("d.json", dashboard);
+        stdout(&["usage", &block, "--relabel", "prometheus", "--used", &file])
+    };
+    assert_eq!(relabel("label_values(node)"), "metric_relabel_configs: []\n");
+    assert!(relabel("label_values(job)").contains("regex: 'node_info'"));
+    let folder = Folder::new();
+    folder.write("q.promql", "up");
+    folder.write("q.libsonnet", "node_info");
+    let output = run(&["usage", &block, "--relabel", "prometheus", "--used", folder.path().to_str().unwrap()]);
+    assert_exit(&output, 0, "note: 1 file not read, with other extensions than files of queries, such as ");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("# not read, because of its extension: ") && text.contains("q.libsonnet\n"), "{text}");
+}
+
 /// A Collector's own processors ran the configuration (`testdata/captures/tools/processors`). Names have characters
 /// that are special in YAML, in regular expressions, and in a Collector's variables and statements.
 #[test]

@@ -23,6 +23,8 @@ const OWNERS: [&str; 6] = ["job", "service.name", "service_name", "app", "k8s.de
 pub struct Explosion {
     /// Name of the label.
     pub label: String,
+    /// Other labels that explode with it: the same series have new values of them.
+    pub also: Vec<String>,
     /// Label pair that at least half of the series with new values have: that of a job or service. The numbers are
     /// those of its series. None without one, if its values did not double, or if it had none and those of all did not.
     pub owner: Option<(String, String)>,
@@ -36,7 +38,8 @@ pub struct Explosion {
 
 /// Lists labels that have at least twice as many values as before, and ten or more new ones, more than are gone, which
 /// bring at least a tenth of the series that came; the most series first. Labels that bring the same series follow from
-/// each other: of these one with the most changed values is listed. No label explodes if there were no series before.
+/// each other: one with the most changed values is listed, with the names of the others. No label explodes if there
+/// were no series before.
 ///
 /// Costs nothing if no label has ten values in the series that came. Else costs as much as [`Selection::cardinality`]
 /// of all series, for those of each owner too, with some 100 bytes of memory per distinct value.
@@ -62,7 +65,10 @@ pub fn explosions(difference: &Difference<'_>) -> Result<Vec<Explosion>, Error> 
     for (position, &(name, of_all)) in grown.iter().enumerate() {
         let with_new: Vec<_> = samples.iter().filter(|labels| all.has_new_value(name, labels)).collect();
         let brought = (of_all.series, with_new.iter().map(|labels| labels.as_ptr()).collect::<Vec<_>>());
-        if looked_at.contains(&brought) {
+        if let Some(known) = looked_at.iter().position(|known| *known == brought) {
+            if let Some(explosion) = explosions.get_mut(known) {
+                explosion.also.push(name.to_owned());
+            }
             continue;
         }
         let owner = owner_of(name, &with_new);
@@ -82,6 +88,7 @@ pub fn explosions(difference: &Difference<'_>) -> Result<Vec<Explosion>, Error> 
             looked_at.push(brought);
             explosions.push(Explosion {
                 label: name.to_owned(),
+                also: Vec::new(),
                 owner: owner.map(|(owner, value)| (owner.to_owned(), value.to_owned())),
                 values_before: growth.before,
                 values_after: growth.after,

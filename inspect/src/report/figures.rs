@@ -71,6 +71,8 @@ pub struct Usage {
     pub other_languages: BTreeMap<String, u64>,
     /// Files without queries.
     pub ignored: Vec<String>,
+    /// Files among them that were not read: files of folders with other extensions than files of queries.
+    pub skipped: Vec<String>,
     /// Number of lines of query logs that have no query.
     pub other_lines: u64,
     /// Sums over the metrics that queries select, at least in part.

@@ -134,6 +134,7 @@ impl<'q> Used<'q> {
             unread: self.queries.unread.clone(),
             other_languages: self.queries.other_languages.clone(),
             ignored: self.queries.ignored.clone(),
+            skipped: self.queries.skipped.clone(),
             other_lines: self.queries.other_lines,
             used: sums(used.iter().map(|(metric, _)| metric)),
             unused: sums_of_unused,
@@ -298,6 +299,8 @@ impl Usage {
         let reason = "series differ only in it: aggregate them instead";
         let read = self.unread.iter().map(|unread| format!("not read: {}: {}", unread.place, unread.error));
         unused.warnings.extend(read);
+        let skipped = self.skipped.iter().map(|file| format!("not read, because of its extension: {file}"));
+        unused.warnings.extend(skipped);
         let selects = |selector: &SelectorUse| {
             let place = selector.used_by.places.first().map_or("", String::as_str);
             format!("selects nothing now: {} ({place})", selector.selector)

@@ -712,6 +712,23 @@ fn an_explosion_is_of_its_owner_or_of_all() {
 }
 
 #[test]
+fn labels_that_explode_together_are_named_together() {
+    let side = |count: u32| -> Series {
+        let add = |(number, mut labels): (usize, Labelset)| {
+            labels.insert("uid".to_owned(), format!("u{number}"));
+            labels
+        };
+        numbered("a", "pod", 0..count).into_iter().enumerate().map(add).collect()
+    };
+    let blocks = [side(10), side(40)]
+        .map(|series| [build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()]);
+    let found = compare(&input(&blocks[0], false), &input(&blocks[1], false), &options(100)).unwrap();
+    let explosions = found.comparison.unwrap().explosions;
+    let names = |one: &Explosion| (one.label.clone(), one.also.clone());
+    assert_eq!(explosions.iter().map(names).collect::<Vec<_>>(), [("pod".to_owned(), vec!["uid".to_owned()])]);
+}
+
+#[test]
 fn nothing_explodes_without_series_before() {
     let after: Series = numbered("a", "x", 0..100).into_iter().collect();
     assert_eq!(exploded(&Series::new(), &after), []);

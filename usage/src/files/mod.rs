@@ -28,6 +28,9 @@ use crate::query::{Kind, Queries, Query, Unread};
 const EXTENSIONS: [&str; 11] =
     ["json", "jsonl", "ndjson", "log", "yaml", "yml", "rules", "tmpl", "tpl", "gotmpl", "promql"];
 
+/// Endings of compressed files.
+const COMPRESSED: [&str; 4] = [".gz", ".zst", ".bz2", ".xz"];
+
 /// Most bytes of a file that is not a query log.
 const MAX_FILE_LEN: u64 = 256 << 20;
 
@@ -76,7 +79,14 @@ impl Queries {
                 Ok(metadata) if metadata.is_dir() => self.add_folder(&path, seen)?,
                 // A pipe would be waited for.
                 Ok(metadata) if metadata.is_file() && EXTENSIONS.contains(&extension(&name)) => self.add_file(&path)?,
-                Ok(_) => self.ignored.push(name),
+                Ok(metadata) if metadata.is_file() && is_compressed(&name) => {
+                    let error = "compressed: unpack it first".to_owned();
+                    self.unread.push(Unread { place: name, query: None, error });
+                }
+                Ok(_) => {
+                    self.skipped.push(name.clone());
+                    self.ignored.push(name);
+                }
                 Err(error) => self.unread.push(Unread { place: name, query: None, error: error.to_string() }),
             }
         }
@@ -177,9 +187,10 @@ impl Queries {
         }
     }
 
-    /// Adds a query that needs all labels of all series.
-    fn add_all_labels(&mut self, kind: Kind, place: String, text: &str) {
-        let query = Query { needs_all_labels: true, ..Query::new(kind, place, text) };
+    /// Adds a variable of a dashboard that needs all labels of all series, and some by name.
+    fn add_all_labels(&mut self, place: String, text: &str, names: impl IntoIterator<Item = String>) {
+        let labels = names.into_iter().collect();
+        let query = Query { labels, needs_all_labels: true, ..Query::new(Kind::Dashboard, place, text) };
         if !self.is_repeated(&query) {
             self.queries.push(query);
         }
@@ -226,9 +237,19 @@ fn parse_trees(text: &str, extension: &str) -> Result<Vec<Value>, String> {
     serde_saphyr::from_multiple_with_options(text, options).map_err(|error| error.to_string())
 }
 
-/// Returns the extension of a file's name.
+/// Returns the extension of a file's name, without the number of a log that was rotated: `query.log.1`.
 fn extension(name: &str) -> &str {
-    Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+    let of = |name| Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((log, number)) if of(log) == "log" && number.bytes().all(|byte| byte.is_ascii_digit()) => "log",
+        _ => of(name),
+    }
+}
+
+/// Returns true if a file may have queries, but is compressed.
+fn is_compressed(name: &str) -> bool {
+    let inner = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending));
+    inner.is_some_and(|inner| EXTENSIONS.contains(&extension(inner)))
 }
 
 /// Returns the need of one label of selected series; of all labels if its name is a variable.

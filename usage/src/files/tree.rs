@@ -78,7 +78,7 @@ impl Walk<'_> {
                 Some(language) => *self.queries.other_languages.entry(language.to_owned()).or_default() += 1,
                 None => self.variable(object, &at),
             },
-            Some("adhoc" | "AdhocVariable") => self.filters(object, &at),
+            Some(kind) if is_filter(kind) => self.filters(object, &at),
             _ => {}
         }
         if let Some(record) = text(object, "record") {
@@ -142,13 +142,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the labels of an ad hoc variable.
+    /// Adds the labels of a variable by which readers filter or group: they may choose any.
     fn filters(&mut self, object: &Object, at: &str) {
         let of_field = |field: &str| object.get(field).or_else(|| object.get("spec")?.get(field));
         let filters = ["filters", "baseFilters"].into_iter().filter_map(of_field).filter_map(Value::as_array);
         let keys = filters.flatten().filter_map(|filter| filter.get("key"));
-        let labels: Vec<String> = keys.filter_map(Value::as_str).map(str::to_owned).collect();
-        self.queries.add_labels(Kind::Dashboard, at.to_owned(), "", labels);
+        let labels = keys.filter_map(Value::as_str).map(str::to_owned);
+        self.queries.add_all_labels(at.to_owned(), "", labels);
     }
 
     /// Notes library panels that are used and defined. A dashboard has only the uid of those that it uses.
@@ -185,7 +185,7 @@ fn title(object: &Object) -> Option<(Option<Kind>, String)> {
     let name = text(object, "name").or(object.get("spec").and_then(|spec| spec.get("name")?.as_str()));
     match name {
         Some(name) if has("rules") => return Some(named("group", name)),
-        Some(name) if matches!(kind, Some("query" | "adhoc" | "QueryVariable" | "AdhocVariable")) => {
+        Some(name) if matches!(kind, Some("query" | "QueryVariable")) || kind.is_some_and(is_filter) => {
             return Some(named("variable", name));
         }
         Some(name) if has("model") => return Some(named("library panel", name)),
@@ -208,6 +208,11 @@ fn title(object: &Object) -> Option<(Option<Kind>, String)> {
 fn query_language(object: &Object) -> Option<&str> {
     let query = object.get("spec").and_then(|spec| spec.get("query")).or(object.get("query"))?;
     language(query.as_object()?)?
+}
+
+/// Returns true if a variable lets the reader of a dashboard filter or group by any label.
+fn is_filter(kind: &str) -> bool {
+    ["adhoc", "AdhocVariable", "groupby", "GroupByVariable"].contains(&kind)
 }
 
 /// Returns true if a text may be a file with queries.

@@ -33,7 +33,7 @@ pub(super) fn add(queries: &mut Queries, place: &str, text: &str) {
     let needs = if let Some(found) = LABEL_VALUES.captures(text) {
         let label = found.get(2).map_or("", |label| label.as_str());
         match found.get(1) {
-            None if is_variable(label) => return queries.add_all_labels(Kind::Dashboard, place.to_owned(), text),
+            None if is_variable(label) => return queries.add_all_labels(place.to_owned(), text, []),
             None => {
                 let labels = (label != METRIC).then(|| label.to_owned());
                 return queries.add_labels(Kind::Dashboard, place.to_owned(), text, labels);

@@ -1,13 +1,13 @@
 //! Arguments of the commands that query labels.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chronoxide_select::{Matcher, Selector};
 use chronoxide_text::escape::{Escaped, TerminalSafe};
 use clap::Args;
 
-use super::inputs::{Inputs, Queries};
+use super::inputs::{Inputs, Queries, is_absent};
 use crate::argument::{count, instant};
 use crate::inspect::choices::SeriesFormat;
 use crate::mistake::{did_you_mean, unknown_exit};
@@ -61,6 +61,22 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// Checks that the name of a label before the paths is not rather the file.
+    ///
+    /// # Errors
+    /// A file with this name, and a path that is none.
+    pub(super) fn check_name(&self, name: &str) -> Result<(), Failure> {
+        match self.paths.iter().find(|path| is_absent(path)) {
+            Some(absent) if Path::new(name).is_file() => {
+                let (absent, name) = (absent.display(), Escaped(name));
+                let message =
+                    format!("cannot read {absent}: No such file or directory; {name} is a file: name the label first");
+                Err(Failure::new(Exit::Io, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Opens the blocks, and the live blocks of the folders; see [`Inputs::open`].
     pub(super) fn open(&self, memory_limit: Option<usize>, quiet: Quiet) -> Result<Inputs, Failure> {
         let paths = || self.paths.iter().map(PathBuf::as_path);

@@ -52,9 +52,9 @@ fn write_text(arguments: &DiffArguments, difference: &Difference, out: &mut dyn 
 fn write_json(arguments: &DiffArguments, difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
     let Difference { same, gone, came, metrics, explosions } = difference;
     json_line(out, &json!({ "type": "total", "same": same, "gone": gone.len(), "came": came.len() }))?;
-    for Explosion { label, owner, values_before, values_after, series } in explosions {
+    for Explosion { label, also, owner, values_before, values_after, series } in explosions {
         let line = json!({
-            "type": "explosion", "label": label, "owner": owner, "values_before": values_before,
+            "type": "explosion", "label": label, "also": also, "owner": owner, "values_before": values_before,
             "values_after": values_after, "series": series,
         });
         json_line(out, &line)?;

@@ -1,13 +1,11 @@
 //! The commands `labels` and `values`.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use chronoxide_inspect::query::Line;
 use chronoxide_text::escape::Escaped;
 
 use super::arguments::{LabelsArguments, ValuesArguments, tell_unknown_label};
-use super::inputs::is_absent;
 use crate::inspect::worse;
 use crate::{Exit, Failure, Quiet, json_line, print, tell};
 
@@ -22,16 +20,7 @@ pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, 
 
 pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let ValuesArguments { name, labels, prefix, limit } = arguments;
-    if Path::new(name).is_file()
-        && let Some(absent) = labels.sources.paths.iter().find(|path| is_absent(path))
-    {
-        let message = format!(
-            "cannot read {}: No such file or directory; {} is a file: name the label first",
-            absent.display(),
-            Escaped(name)
-        );
-        return Err(Failure::new(Exit::Io, message));
-    }
+    labels.sources.check_name(name)?;
     let inputs = labels.sources.open(None, quiet)?;
     let queries = inputs.query(&labels.asked)?;
     labels.asked.tell(&[&queries], quiet)?;

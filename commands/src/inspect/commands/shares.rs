@@ -11,6 +11,7 @@ use crate::{Exit, Failure, Quiet, json_line, print_styled};
 
 pub(crate) fn shares(arguments: &SharesArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let SharesArguments { name, sources, first, json } = arguments;
+    sources.check_name(name)?;
     let inputs = sources.open(None, quiet)?;
     let queries = inputs.query(&Asked::default())?;
     let (shares, damaged) = Shares::new(&queries.query, name)?;
@@ -31,7 +32,6 @@ fn write_json(name: &str, shares: &Shares, most: usize, out: &mut dyn Write) -> 
     let (bytes, label) = (bytes.round() as u64, name);
     json_line(out, &json!({ "type": "total", "label": label, "values": values, "series": series, "bytes": bytes }))?;
     for Share { value, series, bytes } in shares.iter().take(most) {
-        let bytes = bytes.round() as u64;
         json_line(out, &json!({ "type": "share", "value": value, "series": series, "bytes": bytes }))?;
     }
     Ok(())

@@ -11,13 +11,15 @@ use chronoxide_text::human;
 pub(crate) fn write(difference: &Difference, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let count = human::count;
     let Difference { same, gone, came, metrics, explosions } = difference;
-    for Explosion { label, owner, values_before, values_after, series } in explosions {
+    for Explosion { label, also, owner, values_before, values_after, series } in explosions {
         let owner = owner.as_ref().map(|(name, value)| format!(" of {} {}", Name(name), Name(value)));
         let (owner, values) = (owner.unwrap_or_default(), human::count_of(*values_after, "value"));
         let share = human::share(*series, came.len());
+        let others: Vec<String> = also.iter().map(|label| Name(label).to_string()).collect();
+        let also = if others.is_empty() { String::new() } else { format!(" (and {})", others.join(", ")) };
         writeln!(
             out,
-            "{}{owner}: {} to {values}, {share} of the series that came",
+            "{}{also}{owner}: {} to {values}, {share} of the series that came",
             Name(label),
             count(*values_before)
         )?;

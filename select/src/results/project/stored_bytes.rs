@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use chronoxide_format::layout::SectionKind;
-use chronoxide_format::view::{Keyset, Pool, Table};
+use chronoxide_format::view::{BlockView, Keyset, Pool, Table};
 use chronoxide_format::{KeyId, SymbolId};
+use hashbrown::HashMap;
 
 use super::weights::{Weigh, Weights};
 use crate::results::tally::Counts;
@@ -13,7 +14,8 @@ use crate::rows::scan::each_code;
 use crate::{Ranges, Searcher, SelectError};
 
 /// The bytes of a block by the value of one label. What series share, such as a string, a row of a table or a list, is
-/// split evenly among the series that use it, and what no series uses alone, such as the catalogue, among all.
+/// split evenly among the series that use it, as is the metadata of a metric among its series. The catalogue, columns
+/// and all else is split evenly among all series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredBytes {
     by_code: Vec<f64>,
@@ -74,6 +76,30 @@ struct Users {
     symbols: Vec<u64>,
     /// Bytes of a string that do not depend on its length, and bytes of each byte of its text.
     symbol_bytes: [f64; 2],
+    /// Dictionary of the names of metrics, and bytes of the metadata of each.
+    metadata: Option<(u32, Vec<f64>)>,
+}
+
+/// Splits the bytes of metric metadata among metrics, by the lengths of their texts. Returns them by the code of the
+/// metric's name, with the number of its dictionary; nothing if no metric has metadata.
+fn metadata_by_name(view: &BlockView<'_>, bytes: f64) -> Result<Option<(u32, Vec<f64>)>, SelectError> {
+    let metadata = view.metric_metadata()?;
+    let mut lens: HashMap<&[u8], usize> = HashMap::new();
+    for metric in metadata.iter() {
+        let metric = metric?;
+        *lens.entry(metric.name.as_bytes()).or_default() +=
+            metric.name.len() + metric.unit.len() + metric.description.len();
+    }
+    let all = lens.values().sum::<usize>().max(1) as f64;
+    let Some(key) = view.key("__name__")? else { return Ok(None) };
+    let Some(dictionary) = view.dictionary(key)?.filter(|_| !lens.is_empty()) else { return Ok(None) };
+    let column = dictionary.column(0)?;
+    let of_name = |code| {
+        let name = view.symbol(SymbolId(dictionary.code(code, &column)?))?;
+        Ok(bytes * lens.get(name).copied().unwrap_or_default() as f64 / all)
+    };
+    let by_code = (0..dictionary.row_count()).map(of_name).collect::<Result<_, SelectError>>()?;
+    Ok(Some((key.0, by_code)))
 }
 
 /// Returns the bytes of a table per row.
@@ -118,12 +144,17 @@ impl Users {
                 }
             }
         }
-        let section =
-            |kind| view.sections().find(|section| section.known() == Some(kind)).map_or(0, |section| section.length);
-        let ends = section(SectionKind::Symbols) as f64 / f64::from(view.symbols().count().max(1));
-        let text = section(SectionKind::Arena) as f64 / view.symbols().arena().len().max(1) as f64;
+        let bytes_of = |kinds: &[SectionKind]| {
+            let sections = view.sections().filter(|section| section.known().is_some_and(|kind| kinds.contains(&kind)));
+            sections.map(|section| section.length).sum::<u64>() as f64
+        };
+        let ends = bytes_of(&[SectionKind::Symbols]) / f64::from(view.symbols().count().max(1));
+        let arena = bytes_of(&[SectionKind::Arena, SectionKind::PackedArena]);
+        let text = arena / view.symbols().arena().len().max(1) as f64;
+        let metadata = bytes_of(&[SectionKind::MetricMetadata, SectionKind::PackedMetricMetadata]);
         let row_bytes = view.tables().map(|table| Ok(row_bytes(&table?))).collect::<Result<_, SelectError>>()?;
-        Ok(Self { rows, row_bytes, lists, list_bytes, symbols, symbol_bytes: [ends, text] })
+        let metadata = metadata_by_name(view, metadata)?;
+        Ok(Self { rows, row_bytes, lists, list_bytes, symbols, symbol_bytes: [ends, text], metadata })
     }
 
     /// Returns the number of series with each value of a key.
@@ -145,7 +176,9 @@ impl Weigh for &Users {
 
     fn row(&self, table: u32, row: u32) -> f64 {
         let users = self.rows.get(&table).and_then(|rows| rows.get(row as usize));
-        share(self.row_bytes.get(table as usize).copied().unwrap_or_default(), users)
+        let metadata = self.metadata.as_ref().filter(|(names, _)| *names == table);
+        let metadata = metadata.and_then(|(_, bytes)| bytes.get(row as usize)).copied().unwrap_or_default();
+        share(self.row_bytes.get(table as usize).copied().unwrap_or_default() + metadata, users)
     }
 
     fn keyset_row(&self, keyset: &Keyset<'_, '_>) -> f64 {

@@ -4,6 +4,8 @@ pub(crate) mod arguments;
 
 use chronoxide_inspect::report::{Options, Usage, usage as count_usage};
 
+use chronoxide_usage::Queries;
+
 use self::arguments::{Target, UsageArguments};
 use super::counting::Counting;
 use crate::inspect::{screen, worse};
@@ -50,17 +52,19 @@ pub(crate) fn usage(arguments: &UsageArguments, quiet: Quiet) -> Result<Exit, Fa
         return Err(Failure::new(Exit::Usage, message));
     }
     match arguments.relabel {
-        Some(target) => print(|out| out.write_all(configuration(&usage, target).as_bytes()))?,
+        Some(target) => print(|out| out.write_all(configuration(&usage, &queries, target).as_bytes()))?,
         None if arguments.json => print(|out| json_line(out, &usage))?,
         None => print_styled(|out, style| screen::usage::write(&usage, options.first, style, out))?,
     }
     Ok(worse(inputs.exit(), unread))
 }
 
-fn configuration(usage: &Usage, target: Target) -> String {
+fn configuration(usage: &Usage, queries: &Queries, target: Target) -> String {
     let unused = usage.unused();
     match target {
         Target::Prometheus => unused.prometheus(),
-        Target::Collector => unused.collector(usage.metrics.iter().filter_map(|metric| metric.metric.as_deref())),
+        Target::Collector => {
+            unused.collector(usage.metrics.iter().filter_map(|metric| metric.metric.as_deref()), queries)
+        }
     }
 }

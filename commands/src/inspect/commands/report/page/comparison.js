@@ -74,10 +74,12 @@
   }
 
   // Says which label exploded: "trace_id of job x: 12 to 480,000 values, 61% of the series that came".
-  function explosion({ label, owner, values_before: before, values_after: after, series }, came) {
+  function explosion({ label, also, owner, values_before: before, values_after: after, series }, came) {
     const of = owner === null ? null : [" of ", page.name(owner[0]), " ", page.name(owner[1])];
+    const others = also.length === 0 ? null
+      : [" (and ", ...also.flatMap((name, place) => [place === 0 ? "" : ", ", page.name(name)]), ")"];
     return element("p", { class: "explosion", "data-explosion": label, "data-series": series },
-      element("strong", {}, page.name(label)), of, `: ${exact(before)} to ${counted(after, "value")}, `,
+      element("strong", {}, page.name(label)), others, of, `: ${exact(before)} to ${counted(after, "value")}, `,
       element("strong", {}, percent(shareOf(series, came))), " of the series that came.");
   }
 
