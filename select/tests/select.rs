@@ -16,7 +16,7 @@ use chronoxide_select_model::{check_answers, check_answers_within, random_matche
 use chronoxide_testkit::columns::column;
 use chronoxide_testkit::fuzzing::sound::series_in_order;
 use chronoxide_testkit::golden::goldens;
-use chronoxide_testkit::plan::{Labelset, Plan, build, labelsets};
+use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, build, key, labelsets};
 use chronoxide_testkit::product::product;
 use chronoxide_testkit::random::{Random, random_plan, random_series};
 use chronoxide_testkit::sweep;
@@ -198,11 +198,24 @@ fn walk(view: &BlockView<'_>, table: u32, row: u32, by: KeyId, used: &mut Vec<Us
     }
 }
 
+/// Returns a block whose two keysets have lists of one pool.
+fn block_with_a_shared_pool() -> Vec<u8> {
+    let mut plan = Plan::default();
+    let mut series = BTreeSet::new();
+    for (name, count) in [("a", 4), ("b", 2)] {
+        let keyset = KeysetPlan { columns: vec![key(name)], list: Some(key("pod")) };
+        plan.keysets.insert(vec![name.to_owned(), "pod".to_owned()], keyset);
+        let labels = |pod| [(name.to_owned(), "1".to_owned()), ("pod".to_owned(), format!("p{pod}"))].into();
+        series.extend((0..count).map(labels));
+    }
+    build(&series, &plan, RowForm::BitPacked, &BlockMeta::default()).expect("valid")
+}
+
 /// The oracle walks from each series down to its strings.
 #[test]
 fn bytes_are_split_evenly_among_the_series_that_use_them() {
-    seeds().into_par_iter().filter(|seed| seed % 3 == 0).for_each(|seed| {
-        let (_, _, block) = random_block(seed);
+    let random = seeds().into_par_iter().filter(|seed| seed % 3 == 0).map(|seed| (seed, random_block(seed).2));
+    random.chain([(u64::MAX, block_with_a_shared_pool())]).for_each(|(seed, block)| {
         let view = BlockView::open(&block).expect("sound");
         let index = Index::new(&view).expect("sound");
         let searcher = Searcher::new(&view, &index);
@@ -412,4 +425,13 @@ fn metadata_is_paid_by_the_series_of_its_metric() {
     // The directory, and the rest of each record, are split evenly.
     let [x, y, z] = added[..] else { panic!("three teams") };
     assert!((x - 3_000.0).abs() < 200.0 && (y - 500.0).abs() < 200.0 && (z - y).abs() < 1e-6, "{added:?}");
+}
+
+#[test]
+fn a_block_without_series_has_no_bytes_to_split() {
+    let block = build(&BTreeSet::new(), &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("valid");
+    let view = BlockView::open(&block).expect("sound");
+    let index = Index::new(&view).expect("sound");
+    let found = Searcher::new(&view, &index).stored_bytes(KeyId(0)).expect("sound");
+    assert_eq!((found.by_code().len(), found.absent()), (0, 0.0));
 }

@@ -357,6 +357,10 @@ mod tests {
             ("topk(3, x)", vec![format!("{x} a:R b:R c:R le:R")]),
             ("bottomk without (a) (3, count by (b) (x))", vec![format!("{x} b:G")]),
             ("count_values by (a) (\"b\", x)", vec![format!("{x} a:G")]),
+            ("sum by (a) (histogram_fraction(0, 0.2, x))", vec![format!("{x} a:G b:G c:G le:G")]),
+            ("sum(limit_ratio(0.5, x))", vec![format!("{x} a:G b:G c:G le:G")]),
+            // Uses of all labels are one set, so that `a` counts as used for grouping.
+            ("topk without (a) (3, x)", vec![format!("{x} a:GR b:GR c:GR le:GR")]),
             ("x / y", vec![format!("{x} a:J b:J c:J le:J"), format!("{y} a:J b:J c:J le:J")]),
             ("x / on (a) y", vec![format!("{x} a:J"), format!("{y} a:J")]),
             ("x > ignoring (a) y", vec![format!("{x} b:J c:J le:J"), format!("{y} b:J c:J le:J")]),

@@ -194,6 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn a_used_part_keeps_the_whole() {
+        let collector =
+            |names: &[&str], all: &[&str]| unused(names, &[]).collector(all.iter().copied(), &Queries::default());
+        assert!(collector(&["a_count"], &["a_count", "a"]).contains("^(?:a_count)$$"));
+        for part in PARTS {
+            let names = PARTS.map(|part| format!("a{part}"));
+            let mut others: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.ends_with(part)).collect();
+            others.sort_unstable();
+            let text = collector(&others, &names.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!(text.contains(&format!("^(?:{})$$", others.join("|"))), "{part}: {text}");
+        }
+        let text = collector(&["a"], &[]);
+        assert!(!text.contains("{}") && text.contains("filter/unused"), "{text}");
+    }
+
+    #[test]
     fn a_histogram_that_a_query_names_stays() {
         for query in ["rate(h[5m])", r#"absent({__name__=~"h|i"})"#, "sum(h"] {
             let mut queries = Queries::default();

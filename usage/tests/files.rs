@@ -274,6 +274,8 @@ fn logs_are_known_by_any_of_their_first_lines() {
         let parsed: Vec<_> = queries.queries.iter().filter(|query| query.is_parsed).map(|query| query.count).collect();
         assert_eq!(parsed, [2], "{before:?}");
     }
+    fs::write(&path, r#"{"param_match[]":"{job=\"a\"}"}"#).unwrap();
+    assert_eq!(Queries::read([&path]).unwrap().queries[0].needs[0].selector.to_string(), "{job=\"a\"}");
 }
 
 #[test]
@@ -338,4 +340,130 @@ fn variables_of_labels_and_data_sources_without_a_type() {
         assert!(queries.queries[0].needs_all_labels, "{kind}");
         assert_eq!(queries.queries[0].place, "d.json: dashboard : variable g".replace("dashboard : ", ""));
     }
+}
+
+/// Texts of one file each, with what is found in it: selectors, names of labels, `*` for all labels, and errors.
+#[test]
+fn texts_that_people_have_are_understood() {
+    let all = |queries: &Queries| -> Vec<String> {
+        let of_query = |query: &Query| {
+            let selectors = query.needs.iter().map(|need| need.selector.to_string());
+            let labels = query.labels.iter().cloned().chain(query.needs_all_labels.then(|| "*".to_owned()));
+            let all = selectors.chain(labels).collect::<Vec<_>>();
+            if query.is_parsed { all } else { vec![format!("not read: {}", query.place)] }
+        };
+        let languages = queries.other_languages.iter().map(|(language, count)| format!("{language} {count}"));
+        let mut all: Vec<String> = queries.queries.iter().flat_map(of_query).chain(languages).collect();
+        all.sort();
+        all
+    };
+    let nested = "data:\n  values.yaml: |\n    rules: |\n      groups:\n      - name: g\n        rules:\n        - {alert: A, expr: sum(deep)}\n";
+    let variable = |query: &str| {
+        format!(r#"{{"templating": {{"list": [{{"type": "query", "name": "v", "query": "{query}"}}]}}}}"#)
+    };
+    let rule = |field: &str| format!("groups: [{{name: g, rules: [{{alert: A, expr: up, {field}}}]}}]");
+    for (name, text, expected) in [
+        ("q.promql", "sum by (a) (rate(x[[[interval]]]))".to_owned(), &["{__name__=\"x\"}"][..]),
+        ("q.promql", "sum by (a) (${app}${unit})".to_owned(), &["{__name__=~\".*.*\"}"]),
+        ("q.promql", "sum(x_{{ .Values.unit }}_total)".to_owned(), &["{__name__=~\"x_.*_total\"}"]),
+        ("d.json", variable("label_values([[label]])"), &["*"]),
+        ("d.json", variable("label_values(__name__)"), &[]),
+        ("d.json", variable(r#"label_names(up{env=\"prod\"})"#), &["{__name__=\"up\",env=\"prod\"}"]),
+        ("r.yaml", "{groups: [{name: g, rules: [{alert: A, expr: sum(x)}]}]}".to_owned(), &["{__name__=\"x\"}"]),
+        ("a.tmpl", "{{ .Labels.alertname }} {{ .Labels.pod }}".to_owned(), &["pod"]),
+        (
+            "r.yaml",
+            rule(r#"annotations: {a: '{{ query "count(errors{job=\"a\"})" }}'}"#),
+            &["{__name__=\"errors\",job=\"a\"}", "{__name__=\"up\"}"],
+        ),
+        (
+            "r.yaml",
+            rule(r#"annotations: {a: '{{ printf "errors{job=%q}" $labels.job | query }}'}"#),
+            &["{__name__=\"errors\",job=~\".*\"}", "{__name__=\"up\"}"],
+        ),
+        (
+            "r.yaml",
+            rule(r#"annotations: {a: '{{ with query (print "http_errors{job=" $j) }}{{ end }}'}"#),
+            &["not read: r.yaml: group g: alert A: template", "{__name__=\"up\"}"],
+        ),
+        (
+            "r.yaml",
+            rule(r#"labels: {severity: '{{ with query "sum(load)" }}x{{ end }}'}"#),
+            &["{__name__=\"load\"}", "{__name__=\"up\"}"],
+        ),
+        ("m.yaml", "route: {receiver: r, routes: [{match_re: {tier: \"a|b\"}}]}".to_owned(), &["tier"]),
+        ("m.yaml", "route: {receiver: r, group_by: [cluster]}".to_owned(), &["cluster"]),
+        (
+            "m.yaml",
+            "inhibit_rules: [{source_match: {a: b}, target_match_re: {c: d}, source_matchers: ['e = f'], equal: [g]}]"
+                .to_owned(),
+            &["a", "c", "e", "g"],
+        ),
+        (
+            "m.yaml",
+            "route: {receiver: r, group_by: [cluster]}\n---\nroute: {receiver: s, group_by: [zone]}\n".to_owned(),
+            &["cluster", "zone"],
+        ),
+        (
+            "c.yaml",
+            "kind: ConfigMap\ndata:\n  alertmanager.yml: |\n    route: {receiver: r}\n    inhibit_rules: []\n    x: {group_by: [cluster]}\n"
+                .to_owned(),
+            &["cluster"],
+        ),
+        (
+            "k.yaml",
+            "kind: AlertmanagerConfig\nspec:\n  route: {receiver: r, groupBy: [team], matchers: [{name: zone, value: a}]}\n"
+                .to_owned(),
+            &["team", "zone"],
+        ),
+        ("c.yaml", nested.to_owned(), &["{__name__=\"deep\"}"]),
+        (
+            "c.yaml",
+            "data:\n  alerts.yaml: |\n    groups: [\n    - expr: sum(x)\n".to_owned(),
+            &["not read: c.yaml: alerts.yaml"],
+        ),
+        (
+            "d.json",
+            r#"{"kind": "QueryVariable", "spec": {"name": "v", "query": {"kind": "DataQuery", "group": "loki", "spec": {"query": "label_values(app)"}}}}"#
+                .to_owned(),
+            &["loki 1"],
+        ),
+        (
+            "d.json",
+            r#"{"kind": "AdhocVariable", "spec": {"name": "a", "filters": [{"key": "zone"}]}}"#.to_owned(),
+            &["*", "zone"],
+        ),
+        (
+            "d.json",
+            r#"{"panels": [{"datasource": {"type": "loki"}, "targets": [{"datasource": "Mimir", "expr": "sum(y)"}]}]}"#
+                .to_owned(),
+            &["{__name__=\"y\"}"],
+        ),
+        (
+            "d.json",
+            r#"{"panels": [{"datasource": {"type": "${dstype}"}, "targets": [{"expr": "sum(y)"}]}]}"#.to_owned(),
+            &["{__name__=\"y\"}"],
+        ),
+    ] {
+        assert_eq!(all(&read(name, &text)), expected, "{text}");
+    }
+    let twice = r#"{"templating": {"list": [{"type": "query", "name": "v", "definition": "label_values(pod)",
+        "query": {"query": "label_values(pod)"}}]}}"#;
+    assert_eq!(read("d.json", twice).queries.len(), 1);
+}
+
+#[test]
+fn library_panels_are_known_by_their_targets_or_definition() {
+    let folder = tempfile::tempdir().unwrap();
+    let panel = |targets: &str| format!(r#"{{"panels": [{{"libraryPanel": {{"uid": "u", "name": "n"}}{targets}}}]}}"#);
+    let unread = |files: &[(&str, String)]| {
+        let folder = folder.path().join(files.iter().map(|(name, _)| *name).collect::<String>());
+        fs::create_dir(&folder).unwrap();
+        files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+        Queries::read([&folder]).unwrap().unread.len()
+    };
+    assert_eq!(unread(&[("a.json", panel(""))]), 1);
+    assert_eq!(unread(&[("b.json", panel(r#", "targets": [{"expr": "sum(x)"}]"#))]), 0);
+    let definition = r#"{"uid": "u", "name": "n", "model": {"targets": [{"expr": "sum(x)"}]}}"#.to_owned();
+    assert_eq!(unread(&[("c.json", panel("")), ("l.json", definition)]), 0);
 }

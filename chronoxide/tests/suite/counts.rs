@@ -237,3 +237,36 @@ fn stored_bytes_are_those_of_the_files() -> TestResult {
     assert!(Blocks::open(tempfile::tempdir()?.path())?.stored_bytes("pod")?.is_empty());
     Ok(())
 }
+
+/// Damage that is met when series are read, and damage in the labels of those that one side alone has.
+#[test]
+fn a_difference_leaves_out_damaged_blocks_of_their_own_side() -> TestResult {
+    for damaged_side in [0, 1] {
+        for text in ["web-29", "klein"] {
+            let folder = tempfile::tempdir()?;
+            let write_side = |name: &str, blocks: &[(u32, u32)]| -> Result<_, Box<dyn StdError>> {
+                let side = folder.path().join(name);
+                std::fs::create_dir(&side)?;
+                for (number, &(from, to)) in blocks.iter().enumerate() {
+                    write(&side.join(format!("{number}.cx")), WriteOptions::new(), &labelsets(from, to))?;
+                }
+                Ok(side)
+            };
+            // The first block of the damaged side shares series with the second, which is damaged.
+            let damaged = write_side("damaged", &[(1, 10), (5, 30)])?;
+            super::opening::make_no_text(&damaged.join("1.cx"), text)?;
+            let sound = write_side("sound", &[(40, 41)])?;
+            let [damaged, sound] = [Blocks::open(damaged)?, Blocks::open(sound)?];
+            let (own, others) = (Damage::new(), Damage::new());
+            let damaged = damaged.query("{}")?.skip_damaged(&own);
+            let sound = sound.query("{}")?.skip_damaged(&others);
+            let found = if damaged_side == 0 { damaged.difference(&sound)? } else { sound.difference(&damaged)? };
+            let [of_damaged, of_sound] =
+                if damaged_side == 0 { [&found.gone, &found.came] } else { [&found.came, &found.gone] };
+            let case = format!("side {damaged_side}, {text}");
+            assert_eq!((of_damaged.len(), of_sound.len(), found.same.len()), (18, 2, 0), "{case}");
+            assert_eq!((own.len(), others.len()), (1, 0), "{case}");
+        }
+    }
+    Ok(())
+}

@@ -711,6 +711,103 @@ fn an_explosion_is_of_its_owner_or_of_all() {
     assert_eq!(exploded(&returned, &after), []);
 }
 
+/// Series of a job with a label and, for each of its values, `count` of another.
+fn spread(job: &str, label: &str, numbers: std::ops::Range<u32>, count: u32) -> Vec<Labelset> {
+    let spread = |labels: Labelset| {
+        (0..count).map(move |number| {
+            let mut labels = labels.clone();
+            labels.insert("k".to_owned(), number.to_string());
+            labels
+        })
+    };
+    numbered(job, label, numbers).into_iter().flat_map(spread).collect()
+}
+
+/// Values and series on each side of each limit: twice as many values, ten new ones, more than are gone, a tenth of the
+/// series that came, half of them of an owner.
+#[test]
+fn explosions_keep_to_their_limits() {
+    let old = |count: u32| numbered("b", "z", 0..count);
+    let moved = |count: u32| -> Vec<Labelset> {
+        let with = |mut labels: Labelset| {
+            labels.insert("k".to_owned(), "v".to_owned());
+            labels
+        };
+        numbered("b", "z", 0..count).into_iter().map(with).collect()
+    };
+    let n = numbered;
+    let owned =
+        |before: u64, after: u64, series: u64| vec![("x".to_owned(), Some("a".to_owned()), before, after, series)];
+    for (name, before, after, expected) in [
+        ("nine new values", old(1), [old(1), n("a", "x", 0..9)].concat(), vec![]),
+        ("ten new values", old(1), [old(1), n("a", "x", 0..10)].concat(), owned(0, 10, 10)),
+        ("as many gone", [n("a", "x", 0..10), n("b", "x", 100..130)].concat(), n("a", "x", 0..40), vec![]),
+        ("a tenth of the series", old(90), [moved(90), n("a", "x", 0..10)].concat(), owned(0, 10, 10)),
+        ("less than a tenth", old(91), [moved(91), n("a", "x", 0..10)].concat(), vec![]),
+        ("twice the values", n("a", "x", 0..10), n("a", "x", 0..20), owned(10, 20, 10)),
+        ("less than twice", n("a", "x", 0..11), n("a", "x", 0..21), vec![]),
+        (
+            "half of the series",
+            n("a", "x", 0..10),
+            [n("a", "x", 0..30), n("b", "x", 100..110), n("c", "x", 200..210)].concat(),
+            owned(10, 30, 20),
+        ),
+        (
+            "less than half",
+            n("a", "x", 0..10),
+            [n("a", "x", 0..29), n("b", "x", 100..110), n("c", "x", 200..210)].concat(),
+            vec![("x".to_owned(), None, 10, 49, 39)],
+        ),
+        (
+            "values of all did not double",
+            [n("a", "x", 0..10), n("c", "x", 1000..1100)].concat(),
+            [n("a", "x", 0..40), n("c", "x", 1000..1100)].concat(),
+            owned(10, 40, 30),
+        ),
+        (
+            "values that another owner had",
+            [n("old", "x", 0..30), n("a", "x", 200..210)].concat(),
+            [n("b", "x", 0..30), n("a", "x", 200..230)].concat(),
+            owned(10, 30, 20),
+        ),
+        (
+            "two owners alike",
+            [n("a", "x", 0..10), n("b", "x", 100..110)].concat(),
+            [n("a", "x", 0..30), n("b", "x", 100..130)].concat(),
+            owned(10, 30, 20),
+        ),
+        (
+            "an owner with few new values",
+            spread("a", "x", 0..5, 4),
+            [spread("a", "x", 0..14, 4), n("b", "x", 100..110), n("c", "x", 200..210)].concat(),
+            vec![("x".to_owned(), None, 5, 34, 56)],
+        ),
+    ] {
+        let [before, after]: [Series; 2] = [before, after].map(|series| series.into_iter().collect());
+        assert_eq!(exploded(&before, &after), expected, "{name}");
+    }
+}
+
+#[test]
+fn at_most_three_explosions_are_listed_those_with_the_most_series() {
+    let side = |counts: [u32; 4]| -> Series {
+        let labels = ["p", "q", "r", "t"].into_iter().zip(counts);
+        labels.flat_map(|(label, count)| numbered(label, label, 0..count)).collect()
+    };
+    let found = exploded(&side([10; 4]), &side([70, 80, 90, 100]));
+    assert_eq!(found.iter().map(|one| one.0.as_str()).collect::<Vec<_>>(), ["t", "r", "q"]);
+    // More series by fewer values, and names of metrics, which are listed elsewhere.
+    let side = |x: u32, y: u32| -> Series {
+        let named = |mut labels: Labelset| {
+            labels.insert("__name__".to_owned(), format!("m{}", x));
+            labels
+        };
+        [numbered("a", "x", 0..x), spread("b", "y", 0..y, 5)].concat().into_iter().map(named).collect()
+    };
+    let found = exploded(&side(10, 10), &side(50, 30));
+    assert!(found.iter().all(|one| one.0 != "__name__"), "{found:?}");
+}
+
 #[test]
 fn labels_that_explode_together_are_named_together() {
     let side = |count: u32| -> Series {

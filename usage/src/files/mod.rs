@@ -211,7 +211,11 @@ impl Queries {
 
     fn is_repeated(&self, query: &Query) -> bool {
         let last = self.queries.iter().rev().take(MAX_REPEATED);
-        last.take_while(|known| known.place == query.place).any(|known| known.text == query.text)
+        let is_same = |known: &Query| {
+            let all = |query: &Query| query.needs_all_labels;
+            (&known.text, all(known)) == (&query.text, all(query)) && known.labels == query.labels
+        };
+        last.take_while(|known| known.place == query.place).any(is_same)
     }
 
     fn add_unread(&mut self, place: String, query: Option<String>, error: &str) {

@@ -83,18 +83,22 @@ pub(super) fn add_configuration(queries: &mut Queries, name: &str, value: &Value
 
 fn collect(value: &Value, labels_found: &mut BTreeSet<String>) {
     let names = |value: &Value| -> Vec<String> {
-        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        // Matchers of Kubernetes are objects.
+        let name = |item: &Value| item.as_str().or_else(|| item.get("name")?.as_str()).map(str::to_owned);
+        value.as_array().into_iter().flatten().filter_map(name).collect()
     };
     match value {
         Value::Object(object) => {
             for (key, value) in object {
                 match key.as_str() {
                     // `...` groups by all labels.
-                    "group_by" | "equal" => labels_found.extend(names(value).into_iter().filter(|name| name != "...")),
+                    "group_by" | "groupBy" | "equal" => {
+                        labels_found.extend(names(value).into_iter().filter(|name| name != "..."))
+                    }
                     "match" | "match_re" | "source_match" | "source_match_re" | "target_match" | "target_match_re" => {
                         labels_found.extend(value.as_object().into_iter().flatten().map(|(name, _)| name.clone()));
                     }
-                    "matchers" | "source_matchers" | "target_matchers" => {
+                    "matchers" | "source_matchers" | "target_matchers" | "sourceMatch" | "targetMatch" => {
                         let all = names(value);
                         for matcher in all.iter().flat_map(|all| all.split(',')) {
                             let name = matcher.split(['=', '!', '~']).next().unwrap_or_default();

@@ -22,14 +22,18 @@ const MAX_NESTING: usize = 4;
 
 /// Adds the queries of a tree.
 pub(super) fn add(queries: &mut Queries, name: &str, tree: &Value) {
-    let is_routing = tree.get("route").is_some_and(|route| route.get("receiver").is_some());
-    if is_routing || tree.get("inhibit_rules").is_some() {
-        template::add_configuration(queries, name, tree);
-    }
     add_nested(queries, name, tree, 0);
 }
 
 fn add_nested(queries: &mut Queries, name: &str, tree: &Value, nesting: usize) {
+    // An AlertmanagerConfig of Kubernetes has a specification.
+    let is_configuration = |tree: &Value| {
+        let is_routing = tree.get("route").is_some_and(|route| route.get("receiver").is_some());
+        is_routing || tree.get("inhibit_rules").is_some() || tree.get("inhibitRules").is_some()
+    };
+    if is_configuration(tree) || tree.get("spec").is_some_and(is_configuration) {
+        template::add_configuration(queries, name, tree);
+    }
     let place = Place { names: vec![name.to_owned()], kind: Kind::Dashboard, language: None };
     Walk { queries, file: name, nesting }.value(tree, &place);
 }
@@ -218,7 +222,10 @@ fn is_filter(kind: &str) -> bool {
 /// Returns true if a text may be a file with queries.
 fn is_file(text: &str) -> bool {
     let has_lines = text.contains('\n') || text.trim_start().starts_with('{');
-    has_lines && (["expr:", "\"expr\"", "label_values(", "group_by:"].iter().any(|sign| text.contains(sign)))
+    has_lines
+        && (["expr:", "\"expr\"", "label_values(", "group_by:", "inhibit_rules:"]
+            .iter()
+            .any(|sign| text.contains(sign)))
 }
 
 /// Returns the language of an object's data source, if it has one: `Some(None)` is PromQL, or unknown.
