@@ -172,7 +172,7 @@ impl<'q> Used<'q> {
             metric.series
         } else {
             let names: Vec<&str> = unneeded.iter().map(String::as_str).collect();
-            searcher.group(&searcher.select(&matchers)?, Kept::Without(&names))?.count() as u64
+            searcher.count_groups_of(&searcher.select(&matchers)?, Kept::Without(&names))?
         };
         Ok(MetricUse {
             used_by: self.metric(subject, metric.metric.as_deref())?,
@@ -235,7 +235,7 @@ impl UnusedLabels {
         // Functions drop the name of a metric: series that differ by it and another label must still differ then.
         let groups = |names: &[&str]| {
             let names: Vec<&str> = names.iter().copied().chain([METRIC]).collect();
-            Ok::<_, ReportError>(searcher.group(&series, Kept::Without(&names))?.count())
+            Ok::<_, ReportError>(searcher.count_groups_of(&series, Kept::Without(&names))?)
         };
         let all = groups(&[])?;
         let differ = |names: &[&str]| Ok::<_, ReportError>(groups(names)? == all);

@@ -391,6 +391,7 @@ fn check_groups(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &Se
     }
     assert_eq!(groups.numbers(), numbers, "{which:?}");
     assert_eq!(groups.count(), expected.len());
+    assert_eq!(searcher.count_groups_of(selection, which).expect("sound"), expected.len() as u64);
     for (labels, number) in expected {
         let found = groups.labels(searcher.view(), number as usize).expect("sound");
         assert_eq!(found.iter().map(|label| (text(label.name), text(label.value))).collect::<Vec<_>>(), labels);

@@ -7,12 +7,13 @@ use chronoxide_format::KeyId;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{Keyset, Pool};
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 use super::Labels;
 use super::fingerprints::Product;
 use super::fold::{FoldedColumns, Folding};
 use super::spans::room;
-use crate::{Searcher, SelectError};
+use crate::{Searcher, SelectError, Selection};
 
 /// Members of lists between two checks of the limits.
 const MEMBERS_PER_CHECK: usize = 1 << 20;
@@ -50,6 +51,19 @@ impl Searcher<'_, '_> {
             unchecked: 0,
         };
         alike.values().map(|keysets| counting.count(keysets)).sum()
+    }
+
+    /// Counts the distinct labelsets that the kept labels of selected series make: the number of groups of
+    /// [`Searcher::group`]. Costs some 60 ns and 16 bytes of memory per series. Labelsets are compared as for
+    /// [`Searcher::count_groups`].
+    ///
+    /// # Errors
+    /// As [`Searcher::project`], and `OutOfMemory`.
+    pub fn count_groups_of(&self, selection: &Selection, labels: Labels<'_>) -> Result<u64, SelectError> {
+        let mut fingerprints = self.fingerprints(selection, labels)?;
+        fingerprints.par_sort_unstable_by_key(|fingerprint| fingerprint.to_parts());
+        fingerprints.dedup();
+        Ok(fingerprints.len() as u64)
     }
 }
 
