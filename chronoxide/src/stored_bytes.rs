@@ -26,8 +26,8 @@ impl Blocks {
     /// # Ok::<(), chronoxide::Error>(())
     /// ```
     ///
-    /// Reads each row of each block once, on all threads: some 35 ns per series. Takes
-    /// 24 bytes of memory per row of a table and per string, of the blocks that are read at a time.
+    /// Reads each row of each block once, on all threads: some 35 ns per series. Takes 24 bytes of memory per row of a
+    /// table and per string, of the blocks that are read at a time.
     ///
     /// # Errors
     /// An error of kind `Corrupt` for the first damaged block.

@@ -207,6 +207,25 @@ fn a_variable_keeps_its_values() {
     assert!(text.starts_with("# not read, because of its extension: ") && text.contains("q.libsonnet\n"), "{text}");
 }
 
+#[test]
+fn metrics_that_a_rule_makes_are_not_missing() {
+    let folder = Folder::new();
+    let block = folder.write("a.cx", plain_block(&labelsets(&[&[("__name__", "up"), ("job", "a")]])));
+    let rules =
+        r#"groups: [{name: g, rules: [{record: "job:up:sum", expr: sum(up)}, {alert: A, expr: "job:up:sum > gone"}]}]"#;
+    let rules = folder.write("r.yaml", rules);
+    let usage = json(&["usage", &block, "--json", "--used", &rules]);
+    let [gone, made] = &usage["without_series"].as_array().unwrap()[..] else { panic!("{usage}") };
+    assert_eq!((&gone["selector"], &gone["recorded_by"]), (&r#"{__name__="gone"}"#.into(), &Value::Null));
+    assert_eq!(made["selector"], r#"{__name__="job:up:sum"}"#);
+    assert!(made["recorded_by"].as_str().unwrap().ends_with("group g: recording rule job:up:sum"));
+    let text = stdout(&["usage", &block, "--used", &rules]);
+    assert!(text.contains("  (made by ") && text.matches("(made by").count() == 1, "{text}");
+    let comments = stdout(&["usage", &block, "--relabel", "prometheus", "--used", &rules]);
+    assert!(comments.contains("# selects nothing now: {__name__=\"gone\"}"), "{comments}");
+    assert!(comments.contains("# selects nothing, before it is made: {__name__=\"job:up:sum\"}"), "{comments}");
+}
+
 /// A Collector's own processors ran the configuration (`testdata/captures/tools/processors`). Names have characters
 /// that are special in YAML, in regular expressions, and in a Collector's variables and statements.
 #[test]

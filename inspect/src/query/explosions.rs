@@ -61,11 +61,12 @@ pub fn explosions(difference: &Difference<'_>) -> Result<Vec<Explosion>, Error> 
     grown.sort_by_key(|(_, growth)| Reverse(growth.new + growth.gone));
     let samples = if grown.is_empty() { Vec::new() } else { samples(&difference.came)? };
     let mut of_owners: BTreeMap<Owner<'_>, Vec<Growth>> = BTreeMap::new();
-    let mut looked_at = Vec::new();
+    // Series that each explosion brought: their number, and samples.
+    let mut explained = Vec::new();
     for (position, &(name, of_all)) in grown.iter().enumerate() {
         let with_new: Vec<_> = samples.iter().filter(|labels| all.has_new_value(name, labels)).collect();
         let brought = (of_all.series, with_new.iter().map(|labels| labels.as_ptr()).collect::<Vec<_>>());
-        if let Some(known) = looked_at.iter().position(|known| *known == brought) {
+        if let Some(known) = explained.iter().position(|known| *known == brought) {
             if let Some(explosion) = explosions.get_mut(known) {
                 explosion.also.push(name.to_owned());
             }
@@ -77,15 +78,12 @@ pub fn explosions(difference: &Difference<'_>) -> Result<Vec<Explosion>, Error> 
         {
             of_owners.insert(owner, growth_of_owner(difference, owner, &grown)?);
         }
-        let of_owner = owner.and_then(|owner| Some((owner, *of_owners.get(&owner)?.get(position)?)));
-        // All values of an owner that had none are new: no reason to name a label that many others have.
-        let is_owned =
-            |growth: &Growth| growth.series * 2 >= of_all.series && (growth.before > 0 || of_all.has_doubled());
-        let of_owner = of_owner.filter(|(_, growth)| is_owned(growth));
-        let candidates = [of_owner.map(|(owner, growth)| (Some(owner), growth)), Some((None, of_all))];
-        let exploded = |(_, growth): &(_, Growth)| growth.is_large(came) && growth.has_doubled();
-        if let Some((owner, growth)) = candidates.into_iter().flatten().find(exploded) {
-            looked_at.push(brought);
+        let of_owner = owner.and_then(|owner| of_owners.get(&owner)?.get(position).copied());
+        let exploded = |growth: Growth| growth.is_large(came) && growth.has_doubled();
+        let of_owner = of_owner.filter(|growth| exploded(*growth) && growth.explains(of_all));
+        if let Some(growth) = of_owner.or(Some(of_all).filter(|growth| exploded(*growth))) {
+            explained.push(brought);
+            let owner = owner.filter(|_| of_owner.is_some());
             explosions.push(Explosion {
                 label: name.to_owned(),
                 also: Vec::new(),
@@ -131,6 +129,12 @@ impl Growth {
 
     fn has_doubled(self) -> bool {
         self.after >= 2 * self.before
+    }
+
+    /// Returns true if the growth of an owner's values stands for that of all. All values of an owner that had none are
+    /// new: no reason to name a label that many others have.
+    fn explains(self, of_all: Self) -> bool {
+        self.series * 2 >= of_all.series && (self.before > 0 || of_all.has_doubled())
     }
 }
 

@@ -165,6 +165,8 @@ pub struct LabelUse {
 pub struct SelectorUse {
     /// Selector.
     pub selector: String,
+    /// Place of the recording rule that makes its metric, if one of the files has it.
+    pub recorded_by: Option<String>,
     /// Queries that have it.
     pub used_by: UsedBy,
 }

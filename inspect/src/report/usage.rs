@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use chronoxide_format::KeyId;
-use chronoxide_select::{Labels as Kept, Selection};
+use chronoxide_select::{Labels as Kept, Operator, Selection, Selector};
 use chronoxide_usage::{BlockUsage, Queries, Unused};
 use rayon::prelude::*;
 
@@ -125,7 +125,11 @@ impl<'q> Used<'q> {
         let staying = staying.chain(used.iter().map(|(metric, _)| metric.metric.as_deref()));
         let UnusedLabels { droppable, distinguishing } = UnusedLabels::new(subject, &labels, staying)?;
         let without_series = (self.usage.without_series().iter())
-            .map(|(selector, queries)| SelectorUse { selector: selector.clone(), used_by: self.by(Some(queries)) })
+            .map(|(selector, queries)| SelectorUse {
+                selector: selector.clone(),
+                recorded_by: self.recorded_by(selector),
+                used_by: self.by(Some(queries)),
+            })
             .collect();
         Ok(Usage {
             files: self.queries.files,
@@ -147,6 +151,16 @@ impl<'q> Used<'q> {
             distinguishing_labels: distinguishing,
             without_series,
         })
+    }
+
+    /// Returns the recording rule that makes the metric of a selector.
+    fn recorded_by(&self, selector: &str) -> Option<String> {
+        let selector = Selector::parse_any(selector).ok()?;
+        let is_recorded = |name: &str| {
+            let of_name = selector.matchers().iter().find(|matcher| matcher.name() == METRIC);
+            of_name.is_some_and(|matcher| matcher.operator() == Operator::Equal && matcher.value() == name)
+        };
+        self.queries.recorded.iter().find(|(name, _)| is_recorded(name)).map(|(_, place)| place.clone())
     }
 
     fn unused_metric(&self, metric: MetricCount) -> UnusedMetric {
@@ -303,7 +317,10 @@ impl Usage {
         unused.warnings.extend(skipped);
         let selects = |selector: &SelectorUse| {
             let place = selector.used_by.places.first().map_or("", String::as_str);
-            format!("selects nothing now: {} ({place})", selector.selector)
+            match &selector.recorded_by {
+                Some(rule) => format!("selects nothing, before it is made: {} ({place}) by {rule}", selector.selector),
+                None => format!("selects nothing now: {} ({place})", selector.selector),
+            }
         };
         unused.warnings.extend(self.without_series.iter().map(selects));
         unused.kept.extend(self.distinguishing_labels.iter().map(|label| (label.clone(), reason.to_owned())));

@@ -59,8 +59,9 @@ pub(crate) fn write(usage: &Usage, first: usize, style: Style, out: &mut dyn Wri
     })?;
     let without = &usage.without_series;
     lists.write("selectors of queries without any series, by queries", without, without.len() as u64, |selector| {
-        let SelectorUse { selector, used_by } = selector;
-        (used_by.queries, format!("{}  {}", TerminalSafe(selector), used_by_first(used_by)))
+        let SelectorUse { selector, recorded_by, used_by } = selector;
+        let rule = recorded_by.as_ref().map(|place| format!("  (made by {})", TerminalSafe(place))).unwrap_or_default();
+        (used_by.queries, format!("{}  {}{rule}", TerminalSafe(selector), used_by_first(used_by)))
     })
 }
 
