@@ -1,5 +1,6 @@
 //! Files of queries: the option `--used` and the messages about them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use chronoxide_text::escape::TerminalSafe;
@@ -71,7 +72,8 @@ pub(crate) fn tell_unread(program: &str, queries: &Queries, quiet: Quiet) -> Exi
             let lines = human::count_of(queries.other_lines, "line");
             tell(|out| writeln!(out, "{program}: note: {lines} of logs without a query"));
         }
-        let read: Vec<&String> = queries.ignored.iter().filter(|file| !queries.skipped.contains(file)).collect();
+        let skipped: BTreeSet<&String> = queries.skipped.iter().collect();
+        let read: Vec<&String> = queries.ignored.iter().filter(|file| !skipped.contains(file)).collect();
         if let Some(first) = read.first() {
             let files = human::count_of(read.len() as u64, "file");
             tell(|out| writeln!(out, "{program}: note: {files} without queries, such as {}", TerminalSafe(first)));

@@ -83,29 +83,26 @@ impl BlockUsage {
             if query.needs_all_labels {
                 keys.extend((0..searcher.view().key_count()).map(KeyId).filter(|key| Some(*key) != metric_key));
             }
+            let is_variable = query.kind == Kind::Dashboard && !query.needs_all_labels;
             for name in &query.labels {
-                keys.extend(searcher.view().key(name)?);
+                let Some(key) = searcher.view().key(name)? else { continue };
+                // Without a series that has it, a variable would have no values.
+                if is_variable
+                    && !of_used.contains(&key.0)
+                    && let Ok(any) = Matcher::new(name, Operator::NotEqual, "")
+                {
+                    for metric in find(searcher, &[any], metric_key)?.metrics {
+                        usage.metrics.entry(metric).or_default().queries.insert(number);
+                    }
+                }
+                keys.push(key);
             }
             for key in keys {
-                // Without a series that has it, a variable would have no values.
-                if query.kind == Kind::Dashboard && !query.needs_all_labels && !of_used.contains(&key.0) {
-                    usage.add_metrics_with(searcher, key, number)?;
-                }
                 usage.of_all.insert(key.0);
                 usage.labels.entry(key.0).or_default().add(number, &Uses::from([Use::Returned]));
             }
         }
         Ok(usage)
-    }
-
-    /// Adds the use of all metrics that have a label.
-    fn add_metrics_with(&mut self, searcher: &Searcher<'_, '_>, key: KeyId, query: usize) -> Result<(), SelectError> {
-        let name = String::from_utf8_lossy(searcher.view().key_name(key)?).into_owned();
-        let Ok(any) = Matcher::new(&name, Operator::NotEqual, "") else { return Ok(()) };
-        for metric in find(searcher, &[any], searcher.view().key(METRIC)?)?.metrics {
-            self.metrics.entry(metric).or_default().queries.insert(query);
-        }
-        Ok(())
     }
 
     fn add(&mut self, selector: String, selected: &Selected<'_>, found: &Found, all: &Queries) {

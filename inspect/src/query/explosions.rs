@@ -1,6 +1,7 @@
 //! [`explosions`]: labels whose new values bring many of the series that came.
 
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use chronoxide::{Cardinality, Difference, Error, Label, Operator, Selection, Selector};
@@ -47,11 +48,10 @@ pub struct Explosion {
 /// # Errors
 /// An error of kind `Corrupt` if a block is damaged where the labels are.
 pub fn explosions(difference: &Difference<'_>) -> Result<Vec<Explosion>, Error> {
-    let mut explosions: Vec<Explosion> = Vec::new();
     let is_candidate = |values: &HashMap<&str, u64>| values.len() >= MIN_NEW_VALUES;
     let had_none = difference.same.is_empty() && difference.gone.is_empty();
     if had_none || !difference.came_labels.values.values().any(is_candidate) {
-        return Ok(explosions);
+        return Ok(Vec::new());
     }
     let (came, same) = (difference.came.len(), difference.same.cardinality()?);
     let all = Counts { same: &same, gone: &difference.gone_labels, came: &difference.came_labels };
@@ -61,39 +61,39 @@ pub fn explosions(difference: &Difference<'_>) -> Result<Vec<Explosion>, Error> 
     grown.sort_by_key(|(_, growth)| Reverse(growth.new + growth.gone));
     let samples = if grown.is_empty() { Vec::new() } else { samples(&difference.came)? };
     let mut of_owners: BTreeMap<Owner<'_>, Vec<Growth>> = BTreeMap::new();
-    // Series that each explosion brought: their number, and samples.
-    let mut explained = Vec::new();
+    // Beside each explosion, the series that it brought: their number, and samples.
+    let mut explosions: Vec<(_, Explosion)> = Vec::new();
     for (position, &(name, of_all)) in grown.iter().enumerate() {
         let with_new: Vec<_> = samples.iter().filter(|labels| all.has_new_value(name, labels)).collect();
-        let brought = (of_all.series, with_new.iter().map(|labels| labels.as_ptr()).collect::<Vec<_>>());
-        if let Some(known) = explained.iter().position(|known| *known == brought) {
-            if let Some(explosion) = explosions.get_mut(known) {
-                explosion.also.push(name.to_owned());
-            }
+        let brought = (of_all.series, with_new);
+        if let Some((_, explosion)) = explosions.iter_mut().find(|(known, _)| *known == brought) {
+            explosion.also.push(name.to_owned());
             continue;
         }
-        let owner = owner_of(name, &with_new);
-        if let Some(owner) = owner
-            && !of_owners.contains_key(&owner)
-        {
-            of_owners.insert(owner, growth_of_owner(difference, owner, &grown)?);
-        }
-        let of_owner = owner.and_then(|owner| of_owners.get(&owner)?.get(position).copied());
+        let owner = owner_of(name, &brought.1);
+        let of_owner = match owner.map(|owner| (owner, of_owners.entry(owner))) {
+            Some((_, Entry::Occupied(known))) => known.get().get(position).copied(),
+            Some((owner, Entry::Vacant(place))) => {
+                place.insert(growth_of_owner(difference, owner, &grown)?).get(position).copied()
+            }
+            None => None,
+        };
         let exploded = |growth: Growth| growth.is_large(came) && growth.has_doubled();
         let of_owner = of_owner.filter(|growth| exploded(*growth) && growth.explains(of_all));
         if let Some(growth) = of_owner.or(Some(of_all).filter(|growth| exploded(*growth))) {
-            explained.push(brought);
             let owner = owner.filter(|_| of_owner.is_some());
-            explosions.push(Explosion {
+            let explosion = Explosion {
                 label: name.to_owned(),
                 also: Vec::new(),
                 owner: owner.map(|(owner, value)| (owner.to_owned(), value.to_owned())),
                 values_before: growth.before,
                 values_after: growth.after,
                 series: growth.series,
-            });
+            };
+            explosions.push((brought, explosion));
         }
     }
+    let mut explosions: Vec<Explosion> = explosions.into_iter().map(|(_, explosion)| explosion).collect();
     explosions.sort_by_key(|explosion| Reverse(explosion.series));
     explosions.truncate(MAX_LISTED);
     Ok(explosions)

@@ -26,6 +26,8 @@ pub(super) struct Compared<'r, 'data> {
     pub(super) after: &'r Selection,
     /// The first and the second input.
     pub(super) sides: [&'r Subject<'data>; 2],
+    /// False if files of the first input could not be read.
+    pub(super) is_before_whole: bool,
     /// Labels whose values look generated.
     pub(super) generated: Vec<&'r str>,
 }
@@ -53,6 +55,10 @@ impl Compared<'_, '_> {
 
     /// Returns the labels whose new values bring many of the series that came.
     fn explosions(&self) -> Result<Vec<Explosion>, ReportError> {
+        // Values of missing series would look new.
+        if !self.is_before_whole {
+            return Ok(Vec::new());
+        }
         let [before, after] = self.sides.map(Subject::blocks);
         let (before, after) = (before.query("{}")?, after.query("{}")?);
         Ok(explosions(&before.difference(&after)?)?)

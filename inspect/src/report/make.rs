@@ -73,6 +73,7 @@ pub fn compare(before: &Input, after: &Input, options: &Options<'_>) -> Result<R
         before: presence_before,
         after: presence_after,
         sides: [&subjects[0], &subjects[1]],
+        is_before_whole: before.skipped.is_empty(),
         generated: (report.labels.iter())
             .filter(|label| label.looks.is_some() && !KEPT.contains(&label.name.as_str()))
             .map(|label| &*label.name)
@@ -83,14 +84,8 @@ pub fn compare(before: &Input, after: &Input, options: &Options<'_>) -> Result<R
         bytes: input.bytes(),
         series: subject.series_count(),
     };
-    let is_whole = before.skipped.is_empty();
     let (before, after) = (side(before, &subjects[0]), side(after, &subjects[1]));
-    let mut comparison = compared.compare(before, after, options.first)?;
-    if !is_whole {
-        // Values of the missing series would look new.
-        comparison.explosions.clear();
-    }
-    report.comparison = Some(comparison);
+    report.comparison = Some(compared.compare(before, after, options.first)?);
     Ok(report)
 }
 

@@ -156,11 +156,9 @@ impl<'q> Used<'q> {
     /// Returns the recording rule that makes the metric of a selector.
     fn recorded_by(&self, selector: &str) -> Option<String> {
         let selector = Selector::parse_any(selector).ok()?;
-        let is_recorded = |name: &str| {
-            let of_name = selector.matchers().iter().find(|matcher| matcher.name() == METRIC);
-            of_name.is_some_and(|matcher| matcher.operator() == Operator::Equal && matcher.value() == name)
-        };
-        self.queries.recorded.iter().find(|(name, _)| is_recorded(name)).map(|(_, place)| place.clone())
+        let of_name = selector.matchers().iter().find(|matcher| matcher.name() == METRIC)?;
+        let place = (of_name.operator() == Operator::Equal).then(|| self.queries.recorded.get(of_name.value()))?;
+        place.cloned()
     }
 
     fn unused_metric(&self, metric: MetricCount) -> UnusedMetric {

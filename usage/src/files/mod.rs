@@ -135,7 +135,7 @@ impl Queries {
                 let has_tree = ["json", "yaml", "yml", "rules"].contains(&extension);
                 match parse_trees(text, extension) {
                     Ok(trees) if has_tree || trees.iter().any(|tree| tree.is_object() || tree.is_array()) => {
-                        trees.iter().for_each(|tree| tree::add(self, name, tree));
+                        trees.iter().for_each(|tree| tree::add(self, name, tree, 0));
                     }
                     Err(error) if has_tree => self.add_unread_file(name.to_owned(), text, &error),
                     _ if text.contains("{{") => template::add(self, name, text),
@@ -212,8 +212,7 @@ impl Queries {
     fn is_repeated(&self, query: &Query) -> bool {
         let last = self.queries.iter().rev().take(MAX_REPEATED);
         let is_same = |known: &Query| {
-            let all = |query: &Query| query.needs_all_labels;
-            (&known.text, all(known)) == (&query.text, all(query)) && known.labels == query.labels
+            known.text == query.text && known.labels == query.labels && known.needs_all_labels == query.needs_all_labels
         };
         last.take_while(|known| known.place == query.place).any(is_same)
     }

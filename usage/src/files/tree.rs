@@ -20,12 +20,8 @@ const MAX_TITLE_LEN: usize = 120;
 /// Files in files, as in a ConfigMap.
 const MAX_NESTING: usize = 4;
 
-/// Adds the queries of a tree.
-pub(super) fn add(queries: &mut Queries, name: &str, tree: &Value) {
-    add_nested(queries, name, tree, 0);
-}
-
-fn add_nested(queries: &mut Queries, name: &str, tree: &Value, nesting: usize) {
+/// Adds the queries of a tree, with the number of files around it.
+pub(super) fn add(queries: &mut Queries, name: &str, tree: &Value, nesting: usize) {
     // An AlertmanagerConfig of Kubernetes has a specification.
     let is_configuration = |tree: &Value| {
         let is_routing = tree.get("route").is_some_and(|route| route.get("receiver").is_some());
@@ -108,7 +104,7 @@ impl Walk<'_> {
         match super::parse_trees(text, "") {
             Ok(trees) if self.nesting < MAX_NESTING => {
                 for tree in trees.iter().filter(|tree| tree.is_object() || tree.is_array()) {
-                    add_nested(self.queries, place, tree, self.nesting + 1);
+                    add(self.queries, place, tree, self.nesting + 1);
                 }
             }
             Ok(_) => self.queries.add_unread_file(place.to_owned(), text, "files in files in files"),
