@@ -40,12 +40,13 @@ impl StoreKeyId {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Keys {
     keys: Vec<Key>,
+    /// Number of values of each key. All keys of a new series are looked up in this list, which is short enough for the
+    /// first-level cache.
+    value_counts: Vec<u32>,
     /// Memory of all dictionaries in bytes, kept so that no pass over them is needed.
     dictionary_bytes: usize,
     /// Number of values of all keys.
     value_count: usize,
-    /// Bits of all codes of all series, if each has as many as the largest code of its key.
-    code_bits: u64,
     /// Key numbers by the hash of the name. Names are few: this table stays in the cache, which the table of all
     /// symbols does not.
     index: NumberIndex,
@@ -57,10 +58,8 @@ pub(crate) struct Key {
     pub(crate) name: StoreSymbolId,
     /// Symbol of each code.
     pub(crate) values: Vec<StoreSymbolId>,
-    /// Number of series with this key.
-    series_count: u32,
-    /// Bits of the largest code. Kept beside the count: both are read for each label of a new series.
-    bits: u8,
+    /// Numbers of the keysets with this key.
+    keysets: Vec<u32>,
     /// Origin of its labels, [`Origin::Unknown`] if none or several were noted.
     origins: Origins,
     /// (Symbol, code) by the hash of the value. The key is the string instead of its symbol: one lookup in a small
@@ -99,11 +98,11 @@ impl Keys {
         self.keys.push(Key {
             name,
             values: Vec::new(),
-            series_count: 0,
-            bits: 0,
+            keysets: Vec::new(),
             origins: Origins::default(),
             index: HashTable::new(),
         });
+        self.value_counts.push(0);
         let keys = &self.keys;
         self.index
             .push(hash, |other| symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0))));
@@ -131,18 +130,20 @@ impl Keys {
         self.keys.get(key.index())?.get_hashed(symbols, symbols.hash(value), value)
     }
 
-    /// Returns the code of a value of a key, and adds the value if it is new.
+    /// Returns the code of a value of a key, and adds the value if it is new. Returns true if the codes of the key take
+    /// one more bit now.
     pub(crate) fn intern_value(
         &mut self,
         symbols: &mut ArenaSymbolTable<impl BuildHasher>,
         key: StoreKeyId,
         value: &str,
-    ) -> Result<ValueCode, LabelError> {
+    ) -> Result<(ValueCode, bool), LabelError> {
         let unknown = LabelError::Unknown { what: Counted::Key, number: key.0 };
+        let count = self.value_counts.get_mut(key.index()).ok_or(unknown)?;
         let key = self.keys.get_mut(key.index()).ok_or(unknown)?;
         let hash = symbols.hash(value);
         if let Some(code) = key.get_hashed(symbols, hash, value) {
-            return Ok(code);
+            return Ok((code, false));
         }
         let code = Counted::Value.next(key.values.len())?;
         let symbol = symbols.intern_hashed(hash, value)?;
@@ -151,10 +152,8 @@ impl Keys {
         key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
         self.dictionary_bytes += key.estimated_bytes() - before;
         self.value_count += 1;
-        let bits = (u32::BITS - code.leading_zeros()) as u8;
-        self.code_bits += u64::from(bits - key.bits) * u64::from(key.series_count);
-        key.bits = bits;
-        Ok(ValueCode(code))
+        *count = code + 1;
+        Ok((ValueCode(code), code.is_power_of_two()))
     }
 
     /// Returns the name of a key.
@@ -171,19 +170,25 @@ impl Keys {
     /// Returns true if this is the code of a value of the key.
     #[inline]
     pub(crate) fn has_value(&self, key: StoreKeyId, code: ValueCode) -> bool {
-        self.keys.get(key.index()).is_some_and(|key| (code.0 as usize) < key.values.len())
+        self.value_counts.get(key.index()).is_some_and(|&count| code.0 < count)
     }
 
-    /// Counts a new series with these keys.
-    #[inline]
-    pub(crate) fn count_series(&mut self, keys: &[StoreKeyId]) {
+    /// Records a keyset with these keys. Returns the bits of a row of it: each code takes those of the largest code of
+    /// its key.
+    pub(crate) fn note_keyset(&mut self, keyset: u32, keys: &[StoreKeyId]) -> u32 {
+        let mut bits = 0;
         for key in keys {
-            if let Some(key) = self.keys.get_mut(key.index()) {
-                // A store has less than 2^32 series.
-                key.series_count += 1;
-                self.code_bits += u64::from(key.bits);
+            if let (Some(key), Some(count)) = (self.keys.get_mut(key.index()), self.value_counts.get(key.index())) {
+                key.keysets.push(keyset);
+                bits += u32::BITS - count.saturating_sub(1).leading_zeros();
             }
         }
+        bits
+    }
+
+    /// Returns the keysets with this key.
+    pub(crate) fn keysets(&self, key: StoreKeyId) -> &[u32] {
+        self.keys.get(key.index()).map_or(&[], |key| &key.keysets)
     }
 
     /// Returns the number of values of all keys.
@@ -191,13 +196,9 @@ impl Keys {
         self.value_count
     }
 
-    /// Returns the length of all codes of all series in bytes, if each has as many bits as the largest of its key.
-    pub(crate) fn packed_bytes(&self) -> usize {
-        usize::try_from(self.code_bits / 8).unwrap_or(usize::MAX)
-    }
-
     pub(crate) fn estimated_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<Key>() + self.index.estimated_bytes() + self.dictionary_bytes
+        let of_key = size_of::<Key>() + size_of::<u32>();
+        self.keys.capacity() * of_key + self.index.estimated_bytes() + self.dictionary_bytes
     }
 
     pub(crate) fn used_bytes(&self) -> usize {

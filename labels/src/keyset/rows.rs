@@ -16,6 +16,8 @@ const CHUNK_LEN: usize = 1 << 14;
 pub(crate) struct Keyset {
     /// Keys in the byte order of their names.
     keys: Box<[StoreKeyId]>,
+    /// Bits of a row in a block.
+    pub(crate) row_bits: u32,
     rows: Rows,
     /// Numbers of rows.
     index: NumberIndex,
@@ -86,9 +88,9 @@ impl Rows {
 
 impl Keyset {
     /// Creates a keyset without series.
-    pub(crate) fn new(keys: Box<[StoreKeyId]>) -> Self {
+    pub(crate) fn new(keys: Box<[StoreKeyId]>, row_bits: u32) -> Self {
         let rows = Rows::new(keys.len());
-        Self { keys, rows, index: NumberIndex::default() }
+        Self { keys, row_bits, rows, index: NumberIndex::default() }
     }
 
     /// Returns the keys in the byte order of their names.
@@ -148,7 +150,8 @@ impl Keyset {
     }
 
     pub(crate) fn estimated_bytes(&self) -> usize {
-        size_of_val(&*self.keys) + self.rows.estimated_bytes() + self.index.estimated_bytes()
+        // Each key has the number of the keyset too, in a list that is up to half empty.
+        3 * size_of_val(&*self.keys) + self.rows.estimated_bytes() + self.index.estimated_bytes()
     }
 
     pub(crate) fn used_bytes(&self) -> usize {

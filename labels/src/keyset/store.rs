@@ -48,8 +48,9 @@ pub struct KeysetStore<H = RandomState> {
     arrangements: Arrangements<H>,
     /// Memory of all keysets in bytes, kept so that no pass over them is needed.
     keyset_bytes: usize,
-    /// Number of codes of all series.
+    /// Number of codes of all series, and the bits that they have in a block.
     code_count: usize,
+    code_bits: u64,
     /// Number of refs and codes of the largest keyset.
     largest_keyset: usize,
     /// Keyset and row of each series.
@@ -140,7 +141,20 @@ impl<H: BuildHasher> KeysetStore<H> {
     /// symbols. The position in the error is 0.
     pub fn intern_value(&mut self, key: StoreKeyId, value: &str) -> Result<LabelId, LabelError> {
         check_value(value, 0)?;
-        Ok(LabelId { key, code: self.keys.intern_value(&mut self.symbols, key, value)? })
+        self.intern_in_key(key, value)
+    }
+
+    fn intern_in_key(&mut self, key: StoreKeyId, value: &str) -> Result<LabelId, LabelError> {
+        let (code, is_wider) = self.keys.intern_value(&mut self.symbols, key, value)?;
+        if is_wider {
+            for &keyset in self.keys.keysets(key) {
+                if let Some(keyset) = self.keysets.get_mut(keyset as usize) {
+                    keyset.row_bits += 1;
+                    self.code_bits += keyset.len() as u64;
+                }
+            }
+        }
+        Ok(LabelId { key, code })
     }
 
     /// Returns the label of a name and a value, and adds it if it is new.
@@ -268,7 +282,7 @@ impl<H: BuildHasher> KeysetStore<H> {
         let row = keyset.push(&self.hasher, hash, codes, series)?;
         self.keyset_bytes += keyset.estimated_bytes() - before;
         self.largest_keyset = self.largest_keyset.max(keyset.len() * (codes.len() + 1));
-        self.keys.count_series(keyset.keys());
+        self.code_bits += u64::from(keyset.row_bits);
         push(&mut self.places, Place { keyset: keyset_id, row });
         self.code_count += codes.len();
         Ok((series, true))
@@ -315,7 +329,8 @@ impl<H: BuildHasher> KeysetStore<H> {
         let keyset = Counted::Keyset.next(self.keysets.len())?;
         let hash = self.hasher.hash_one(&*keys);
         self.keyset_keys += keys.len();
-        let new = Keyset::new(keys);
+        let row_bits = self.keys.note_keyset(keyset, &keys);
+        let new = Keyset::new(keys, row_bits);
         self.keyset_bytes += new.estimated_bytes();
         self.keysets.push(new);
         let Self { keysets, keyset_index, hasher, .. } = self;
@@ -368,7 +383,7 @@ impl<H: BuildHasher> KeysetStore<H> {
             keyset_keys: self.keyset_keys,
             codes: self.code_count,
             largest_keyset: self.largest_keyset,
-            packed_bytes: self.keys.packed_bytes(),
+            packed_bytes: usize::try_from(self.code_bits / 8).unwrap_or(usize::MAX),
             series: self.places.len(),
             values: self.keys.value_count(),
             symbols: self.symbols.len(),
@@ -464,8 +479,7 @@ impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
         ids.clear();
         for &(name, value) in labels {
             let key = self.keys.intern(&mut self.symbols, name)?;
-            let code = self.keys.intern_value(&mut self.symbols, key, value)?;
-            ids.push(LabelId { key, code });
+            ids.push(self.intern_in_key(key, value)?);
         }
         let result = self.insert_ids(&ids);
         self.scratch.ids = ids;
