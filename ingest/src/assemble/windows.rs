@@ -52,10 +52,14 @@ pub(super) struct Windows {
     timed_count: usize,
     /// Memory per series in bytes of the columns of a window while it is sealed.
     sealing_bytes: usize,
+    /// Windows in order of arrival.
+    windows: Vec<Window>,
     /// Windows by their starts. `None` holds points without a time, or all points if blocks are not cut by time.
-    windows: BTreeMap<Option<i64>, Window>,
-    /// Starts of windows with points of the current metric.
-    touched: Vec<Option<i64>>,
+    by_start: BTreeMap<Option<i64>, usize>,
+    /// Window of the last point, which usually is that of the next.
+    last: usize,
+    /// Windows with points of the current metric.
+    touched: Vec<usize>,
     /// Metadata that belongs to all windows.
     everywhere: BitVec,
 }
@@ -130,9 +134,9 @@ impl Windows {
             }
             _ => (std::ops::Bound::Included(None), std::ops::Bound::Included(None)),
         };
-        for window in self.windows.range_mut(starts).map(|(_, window)| window) {
+        for (_, &window) in self.by_start.range(starts) {
             for (column, value) in values {
-                self.set_bytes += window.values.add(series.index(), (*column, value), columns)?;
+                self.set_bytes += self.windows[window].values.add(series.index(), (*column, value), columns)?;
             }
         }
         Ok(())
@@ -140,19 +144,10 @@ impl Windows {
 
     #[inline]
     fn add_to(&mut self, start: Option<i64>, series: StoreRef, times: Option<Times>) -> Result<(), TooManyWindows> {
-        let window = match self.windows.entry(start) {
-            Entry::Occupied(window) => window.into_mut(),
-            Entry::Vacant(place) => {
-                if let Some(start) = start
-                    && self.seen.insert(start)
-                    && self.seen.len() > self.max_count
-                {
-                    let ends = self.seen.first().zip(self.seen.last()).unwrap_or((&start, &start));
-                    return Err(TooManyWindows { starts: (*ends.0, *ends.1) });
-                }
-                place.insert(Window::new(start))
-            }
-        };
+        if self.windows.get(self.last).is_none_or(|window| window.start != start) {
+            self.last = self.window(start)?;
+        }
+        let window = &mut self.windows[self.last];
         self.set_bytes += window.add(series, times);
         if let Some(step) = self.step
             && let Some(times) = times
@@ -160,10 +155,27 @@ impl Windows {
             self.set_bytes += window.series_times.add(series.index(), times);
             self.note_times(series, times, step);
         }
-        if self.touched.last() != Some(&start) {
-            self.touched.push(start);
+        if self.touched.last() != Some(&self.last) {
+            self.touched.push(self.last);
         }
         Ok(())
+    }
+
+    /// Returns the window with this start, and adds it if it is new.
+    fn window(&mut self, start: Option<i64>) -> Result<usize, TooManyWindows> {
+        let place = match self.by_start.entry(start) {
+            Entry::Occupied(window) => return Ok(*window.get()),
+            Entry::Vacant(place) => place,
+        };
+        if let Some(start) = start
+            && self.seen.insert(start)
+            && self.seen.len() > self.max_count
+        {
+            let ends = self.seen.first().zip(self.seen.last()).unwrap_or((&start, &start));
+            return Err(TooManyWindows { starts: (*ends.0, *ends.1) });
+        }
+        self.windows.push(Window::new(start));
+        Ok(*place.insert(self.windows.len() - 1))
     }
 
     /// Notes what the memory of sealing depends on.
@@ -198,10 +210,8 @@ impl Windows {
         if self.touched.is_empty() {
             self.everywhere(metric);
         }
-        for start in &self.touched {
-            if let Some(window) = self.windows.get_mut(start) {
-                self.set_bytes += set(&mut window.metrics, metric);
-            }
+        for &window in &self.touched {
+            self.set_bytes += set(&mut self.windows[window].metrics, metric);
         }
     }
 
@@ -224,17 +234,21 @@ impl Windows {
     pub(super) fn take(&mut self) -> (Vec<Window>, BitVec) {
         self.touched.clear();
         (self.set_bytes, self.times, self.timed_count) = (0, None, 0);
-        (std::mem::take(&mut self.windows).into_values().collect(), std::mem::take(&mut self.everywhere))
+        self.by_start.clear();
+        let mut windows = std::mem::take(&mut self.windows);
+        windows.sort_unstable_by_key(|window| window.start);
+        (windows, std::mem::take(&mut self.everywhere))
     }
 
     /// Returns the memory in bytes, with the columns of a window while it is sealed. Costs no pass over the windows.
     pub(super) fn estimated_bytes(&self) -> usize {
-        let per_window = WINDOW_OVERHEAD + size_of::<(Option<i64>, Window)>();
+        // The list of windows is up to half empty.
+        let per_window = WINDOW_OVERHEAD + 2 * size_of::<Window>();
         self.set_bytes
             + self.timed_count * self.sealing_bytes
             + self.windows.len() * per_window
             + self.seen.len() * SEEN_LEN
-            + self.touched.capacity() * size_of::<Option<i64>>()
+            + self.touched.capacity() * size_of::<usize>()
     }
 }
 
