@@ -14,6 +14,11 @@ pub struct Content {
 }
 
 impl Content {
+    /// Returns the number of codes of all rows.
+    pub(crate) fn code_count(&self) -> usize {
+        self.keysets.iter().map(|keyset| keyset.rows.len()).sum()
+    }
+
     /// Returns the number of series.
     pub(crate) fn series_count(&self) -> u64 {
         self.keysets.iter().map(|keyset| keyset.len() as u64).sum()

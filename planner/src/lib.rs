@@ -15,6 +15,7 @@
 //! | `planner` | [`Planner`], for content after content |
 //! | `learn` | learning of a plan from samples |
 //! | `factor` | [`Factored`], rows by a plan: tables, lists, maps and their bytes |
+//! | `threads` | [`Threads`] that work on keysets |
 //! | `write` | writing of factored content into a block builder |
 //! | `layout` | [`Layout`], the layouts of a block |
 //!
@@ -57,6 +58,7 @@ mod learn;
 mod plan;
 mod planner;
 mod planning;
+mod threads;
 mod write;
 
 pub use content::{Content, KeysetRows, Origin};
@@ -67,6 +69,7 @@ pub use layout::Layout;
 pub use plan::{KeysetPlan, Part, Plan, TablePlan};
 pub use planner::Planner;
 pub use planning::{bytes, factor, plan};
+pub use threads::{ThreadLimit, Threads};
 
 /// Version of the planner, which blocks record.
 pub const VERSION: u32 = 4;

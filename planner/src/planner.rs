@@ -7,9 +7,10 @@ use foldhash::HashMap;
 
 use crate::content::{Content, KeysetRows};
 use crate::factor::Factored;
-use crate::learn::{Split, Threads, improve, learn_rest};
+use crate::learn::{Split, improve, learn_rest};
 use crate::plan::{Part, Plan};
 use crate::planning::Planned;
+use crate::threads::{ThreadLimit, Threads};
 
 /// Factor by which content may have more series than that from which its plan was learnt: more series may need another.
 const MAX_GROWTH: f64 = 1.5;
@@ -73,7 +74,7 @@ const PER_KEY: usize = 8;
 pub struct Planner {
     learned: Option<Learned>,
     max_bytes: usize,
-    threads: Threads,
+    threads: ThreadLimit,
     /// Number of blocks so far.
     blocks: u64,
 }
@@ -100,13 +101,13 @@ impl Planner {
     /// Creates a planner that keeps plans in at most this much memory. Keysets beyond it have none.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
-        Self { learned: None, max_bytes, threads: Threads::default(), blocks: 0 }
+        Self { learned: None, max_bytes, threads: ThreadLimit::default(), blocks: 0 }
     }
 
     /// Limits the threads of learning; `None` is one per core. The plans do not depend on their number.
     #[must_use]
     pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
-        Self { threads: Threads(threads), ..self }
+        Self { threads: ThreadLimit(threads), ..self }
     }
 
     /// Plans content as [`plan`](crate::plan()) does, or adopts or improves the plan of content before it. `names` has
@@ -115,14 +116,15 @@ impl Planner {
     /// The result depends only on the content so far and [`VERSION`](crate::VERSION).
     pub fn plan(&mut self, content: &Content, names: &[u32]) -> (Plan, Factored) {
         self.blocks += 1;
+        let threads = &self.threads.start(content.code_count());
         let is_due = self.blocks == 2 || self.blocks.is_multiple_of(MAX_ADOPTED);
         if !is_due
-            && let Some(adopted) = self.learned.as_mut().and_then(|learned| learned.adopt(content, names, self.threads))
+            && let Some(adopted) = self.learned.as_mut().and_then(|learned| learned.adopt(content, names, threads))
         {
             return (adopted.plan, adopted.factored);
         }
-        let improved = self.learned.as_ref().and_then(|learned| learned.improve(content, names, self.threads));
-        let planned = improved.unwrap_or_else(|| Planned::new(content, self.threads));
+        let improved = self.learned.as_ref().and_then(|learned| learned.improve(content, names, threads));
+        let planned = improved.unwrap_or_else(|| Planned::new(content, threads));
         let new = self.learned.insert(Learned::new(content, planned.bytes, self.max_bytes));
         new.add(content, names, &planned.plan, 0..content.keysets.len());
         (planned.plan, planned.factored)
@@ -136,9 +138,9 @@ impl Learned {
     }
 
     /// Plans content by this plan, and adds the plans of its other keysets, if it fits.
-    fn adopt(&mut self, content: &Content, names: &[u32], threads: Threads) -> Option<Planned> {
+    fn adopt(&mut self, content: &Content, names: &[u32], threads: &Threads) -> Option<Planned> {
         let KnownSplits { splits, rest } = self.known(content, names)?;
-        let adopted = Planned::from_plan(content, learn_rest(content, splits, &rest, threads));
+        let adopted = Planned::from_plan(content, learn_rest(content, splits, &rest, threads), threads);
         if !self.fits(&adopted, content, MAX_ADOPTED_BYTES) {
             return None;
         }
@@ -147,8 +149,9 @@ impl Learned {
     }
 
     /// Plans content by what this plan becomes for it, or afresh if that is better and this does not fit.
-    fn improve(&self, content: &Content, names: &[u32], threads: Threads) -> Option<Planned> {
-        let improved = Planned::from_plan(content, improve(content, self.known(content, names)?.splits, threads));
+    fn improve(&self, content: &Content, names: &[u32], threads: &Threads) -> Option<Planned> {
+        let plan = improve(content, self.known(content, names)?.splits, threads);
+        let improved = Planned::from_plan(content, plan, threads);
         if self.fits(&improved, content, MAX_IMPROVED_BYTES) {
             return Some(improved);
         }
@@ -157,7 +160,7 @@ impl Learned {
         drop(factored);
         Some(Planned::new(content, threads))
             .filter(|afresh| afresh.bytes < bytes)
-            .or_else(|| Some(Planned::from_plan(content, plan)))
+            .or_else(|| Some(Planned::from_plan(content, plan, threads)))
     }
 
     /// Returns what this plan says of content, or `None` if it lacks many of its series.

@@ -2,8 +2,9 @@
 
 use crate::content::Content;
 use crate::factor::{self, Factored, PlainSizes};
-use crate::learn::{Threads, learn};
+use crate::learn::learn;
 use crate::plan::{KeysetPlan, Plan};
+use crate::threads::{ThreadLimit, Threads};
 
 /// Maximum number of rounds in which keysets become plain because their own rows take more than plain ones.
 const MAX_ROUNDS: usize = 8;
@@ -15,7 +16,7 @@ const MAX_ROUNDS: usize = 8;
 /// hundred passes over samples: at most 2^22 rows, and 256 rows of each keyset.
 #[must_use]
 pub fn plan(content: &Content) -> (Plan, Factored) {
-    let Planned { plan, factored, .. } = Planned::new(content, Threads::default());
+    let Planned { plan, factored, .. } = Planned::new(content, &ThreadLimit::default().start(content.code_count()));
     (plan, factored)
 }
 
@@ -30,19 +31,19 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// Learns a plan.
-    pub(crate) fn new(content: &Content, threads: Threads) -> Self {
-        Self::from_plan(content, learn(content, threads))
+    pub(crate) fn new(content: &Content, threads: &Threads) -> Self {
+        Self::from_plan(content, learn(content, threads), threads)
     }
 
     /// Takes a plan without the parts that take more than plain rows, or plain rows if these take fewer bytes.
-    pub(crate) fn from_plan(content: &Content, plan: Plan) -> Self {
-        let plain = PlainSizes::new(content);
-        let (plan, factored) = drop_what_is_worse(content, plan, &plain);
+    pub(crate) fn from_plan(content: &Content, plan: Plan, threads: &Threads) -> Self {
+        let plain = PlainSizes::new(content, threads);
+        let (plan, factored) = drop_what_is_worse(content, plan, &plain, threads);
         // Learning uses samples and approximate records. These are the bytes that the builder writes.
         let dictionaries = factor::dictionary_bytes(content);
         let plain_bytes = plain.bytes(dictionaries);
         let with_bytes = |plan: Plan, factored: Factored| {
-            let bytes = factored.bytes(content, dictionaries);
+            let bytes = factored.bytes(content, dictionaries, threads);
             Self { plan, factored, bytes }
         };
         let planned = with_bytes(plan, factored);
@@ -50,7 +51,7 @@ impl Planned {
             return planned;
         }
         let plan = Plan::plain(content);
-        let factored = factor(content, &plan);
+        let factored = factor::factor(content, &plan, threads);
         let planned = with_bytes(plan, factored);
         if planned.bytes <= plain_bytes {
             return planned;
@@ -66,20 +67,20 @@ impl Planned {
 /// of its keys once.
 #[must_use]
 pub fn factor(content: &Content, plan: &Plan) -> Factored {
-    factor::factor(content, plan)
+    factor::factor(content, plan, &Threads::default())
 }
 
 /// Returns the bytes that factored content takes in a block, besides strings and dictionaries.
 #[must_use]
 pub fn bytes(content: &Content, factored: &Factored) -> u64 {
-    factored.bytes(content, factor::dictionary_bytes(content))
+    factored.bytes(content, factor::dictionary_bytes(content), &Threads::default())
 }
 
 /// Makes keysets plain whose own rows take more than plain ones, repeatedly: without their codes, maps of other keysets
 /// may not pay any more. Each round factors all rows.
-fn drop_what_is_worse(content: &Content, mut plan: Plan, plain: &PlainSizes) -> (Plan, Factored) {
+fn drop_what_is_worse(content: &Content, mut plan: Plan, plain: &PlainSizes, threads: &Threads) -> (Plan, Factored) {
     for _ in 0..MAX_ROUNDS {
-        let factored = factor(content, &plan);
+        let factored = factor::factor(content, &plan, threads);
         let worse = factored.worse_than_plain(plain);
         if worse.is_empty() {
             return (plan, factored);
@@ -90,6 +91,6 @@ fn drop_what_is_worse(content: &Content, mut plan: Plan, plain: &PlainSizes) -> 
         plan = plan.without_unused_tables();
     }
     let plan = Plan::plain(content);
-    let factored = factor(content, &plan);
+    let factored = factor::factor(content, &plan, threads);
     (plan, factored)
 }

@@ -7,6 +7,7 @@ use super::factored::{Factored, FactoredKeyset};
 use super::shape::{Leaves, Shape, bits, row_bytes};
 use crate::content::{Content, KeysetRows};
 use crate::plan::Part;
+use crate::threads::Threads;
 
 /// Bytes by which a keyset may exceed its plain rows, because shared parts compensate for them.
 const SLACK: u64 = 64;
@@ -32,13 +33,14 @@ pub(crate) struct PlainSizes {
 }
 
 impl PlainSizes {
-    pub(crate) fn new(content: &Content) -> Self {
+    pub(crate) fn new(content: &Content, threads: &Threads) -> Self {
         let shape = |keyset: &KeysetRows| {
             let domains: Vec<u64> = keyset.keys.iter().map(|&key| u64::from(key) + 1).collect();
             let leaves: Vec<Leaves> = keyset.keys.iter().map(|&first_key| Leaves { count: 1, first_key }).collect();
             Shape::from_rows(&keyset.rows, &domains, &leaves)
         };
-        Self { shapes: content.keysets.iter().map(shape).collect(), records: keyset_record_bytes(content, 0) }
+        let shapes = threads.map(content.keysets.iter().collect(), shape);
+        Self { shapes, records: keyset_record_bytes(content, 0) }
     }
 
     /// Returns the bytes that plain keysets add to a block, given the bytes of its dictionaries.
@@ -82,7 +84,7 @@ fn anchor_bytes(keyset: &FactoredKeyset, series: usize) -> u64 {
 impl Factored {
     /// Returns the bytes that these tables, pools and keysets add to a block, given the bytes of its dictionaries: the
     /// exact bytes of records except KEY records, of rows except those of dictionaries, and of the members section.
-    pub(crate) fn bytes(&self, content: &Content, dictionary_bytes: u64) -> u64 {
+    pub(crate) fn bytes(&self, content: &Content, dictionary_bytes: u64, threads: &Threads) -> u64 {
         let (pool_record_bytes, pool_bytes) = self.pool_bytes(content);
         let (mut members, mut anchors_offset) = (pool_bytes, 0);
         for (keyset, source) in self.keysets.iter().zip(&content.keysets) {
@@ -95,11 +97,11 @@ impl Factored {
             members += CLOSING_BYTES;
         }
         let records = pool_record_bytes + keyset_record_bytes(content, anchors_offset);
-        table_bytes(&self.shapes(content), dictionary_bytes) + records + members
+        table_bytes(&self.shapes(content, threads), dictionary_bytes) + records + members
     }
 
     /// Returns the shapes of inner tables and keyset tables, in order of the block.
-    fn shapes(&self, content: &Content) -> Vec<Shape> {
+    fn shapes(&self, content: &Content, threads: &Threads) -> Vec<Shape> {
         let key_count = content.value_counts.len() as u64;
         let table_count = key_count + (self.tables.len() + self.keysets.len()) as u64;
         let mut table_leaves: Vec<Leaves> = Vec::with_capacity(self.tables.len());
@@ -114,15 +116,16 @@ impl Factored {
             shapes.push(Shape::from_rows(&table.rows, &table.parts.iter().map(domain).collect::<Vec<_>>(), &columns));
             table_leaves.push(Leaves::sum(&columns));
         }
-        for keyset in &self.keysets {
+        let shape = |keyset: &FactoredKeyset| {
             let mut domains: Vec<u64> = keyset.parts.iter().map(domain).collect();
             let mut columns: Vec<Leaves> = keyset.parts.iter().map(|&part| leaves(&table_leaves, part)).collect();
             if let Some(pool) = keyset.pool {
                 domains.push(1 + table_count + pool as u64);
                 columns.push(leaves(&table_leaves, self.pools[pool].part));
             }
-            shapes.push(Shape::from_rows(&keyset.rows, &domains, &columns));
-        }
+            Shape::from_rows(&keyset.rows, &domains, &columns)
+        };
+        shapes.extend(threads.map(self.keysets.iter().collect(), shape));
         shapes
     }
 
@@ -198,26 +201,26 @@ mod tests {
         fn bytes_are_those_of_the_block(series in labelsets()) {
             let model = Model::from_labelsets(&series);
             // The learned plan, before parts that do not pay are dropped.
-            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content, Default::default()));
+            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content, &Threads::default()));
             let found = sizes(&write(&model, &learned).0);
-            prop_assert_eq!(learned.bytes(&model.content, found.dictionaries), found.tables);
+            prop_assert_eq!(learned.bytes(&model.content, found.dictionaries, &Threads::default()), found.tables);
 
             let plain = crate::factor(&model.content, &Plan::plain(&model.content));
             let found = sizes(&write(&model, &plain).0);
-            prop_assert_eq!(plain.bytes(&model.content, found.dictionaries), found.tables);
+            prop_assert_eq!(plain.bytes(&model.content, found.dictionaries, &Threads::default()), found.tables);
 
             let found = sizes(&plain_block(&model));
-            prop_assert_eq!(PlainSizes::new(&model.content).bytes(found.dictionaries), found.tables);
+            prop_assert_eq!(PlainSizes::new(&model.content, &Threads::default()).bytes(found.dictionaries), found.tables);
         }
 
         #[test]
         fn keysets_are_worse_where_their_own_bytes_are_more(series in labelsets()) {
             let model = Model::from_labelsets(&series);
-            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content, Default::default()));
+            let learned = crate::factor(&model.content, &crate::learn::learn(&model.content, &Threads::default()));
             let own = sizes(&write(&model, &learned).0).keysets;
             let plain = sizes(&plain_block(&model)).keysets;
             let worse: Vec<usize> = (0..own.len()).filter(|&number| own[number] > plain[number] + SLACK).collect();
-            prop_assert_eq!(learned.worse_than_plain(&PlainSizes::new(&model.content)), worse);
+            prop_assert_eq!(learned.worse_than_plain(&PlainSizes::new(&model.content, &Threads::default())), worse);
         }
     }
 }

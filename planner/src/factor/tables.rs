@@ -6,33 +6,35 @@ use std::ops::{BitAnd, BitOr, Shl};
 use super::factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 use super::interned::{InternedLists, InternedRows};
 use crate::content::{Content, KeysetRows};
-use crate::plan::{Part, Plan};
+use crate::plan::{KeysetPlan, Part, Plan};
+use crate::threads::Threads;
 
 /// Factors content by a plan.
-pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
+pub(crate) fn factor(content: &Content, plan: &Plan, threads: &Threads) -> Factored {
     let mut interned: Vec<InternedRows> =
         plan.tables.iter().map(|table| InternedRows::new(table.parts.len())).collect();
-    let mut columns: Vec<Vec<Vec<u32>>> = Vec::with_capacity(plan.keysets.len());
+    let mut keysets: Vec<(&KeysetPlan, Vec<Vec<u32>>)> = Vec::with_capacity(plan.keysets.len());
     for (keyset, choice) in content.keysets.iter().zip(&plan.keysets) {
         let parts = choice.prefix.iter().chain(&choice.list);
-        columns.push(parts.map(|&part| codes(keyset, part, plan, &mut interned)).collect());
+        keysets.push((choice, parts.map(|&part| codes(keyset, part, plan, &mut interned)).collect()));
     }
     let (tables, ranks) = sort_tables(plan, interned);
-    let mut factored = Factored { tables, ..Factored::default() };
-
-    let mut pools: BTreeMap<Part, InternedLists> = BTreeMap::new();
-    for (choice, mut columns) in plan.keysets.iter().zip(columns) {
+    let keysets = threads.map(keysets, |(choice, mut columns)| {
         for (part, column) in choice.prefix.iter().chain(&choice.list).zip(&mut columns) {
             if let Part::Table(table) = part {
                 column.iter_mut().for_each(|code| *code = ranks[*table][*code as usize]);
             }
         }
         let (rows, order) = sort_rows(&columns);
-        let mut keyset = FactoredKeyset { parts: choice.prefix.clone(), pool: None, rows, order };
+        FactoredKeyset { parts: choice.prefix.clone(), pool: None, rows, order }
+    });
+    let mut factored = Factored { tables, keysets, ..Factored::default() };
+
+    let mut pools: BTreeMap<Part, InternedLists> = BTreeMap::new();
+    for (choice, keyset) in plan.keysets.iter().zip(&mut factored.keysets) {
         if let Some(list) = choice.list {
-            gather_lists(&mut keyset, columns.len(), pools.entry(list).or_default());
+            gather_lists(keyset, choice.width(), pools.entry(list).or_default());
         }
-        factored.keysets.push(keyset);
     }
     sort_lists(&mut factored, plan, pools);
     factored.add_maps_for_all(content);
@@ -115,7 +117,8 @@ fn sort_rows(columns: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
         order.sort_unstable_by(|&left, &right| row(left).cmp(row(right)));
         order
     };
-    let rows = order.iter().flat_map(|&number| row(number)).collect();
+    let mut rows = Vec::with_capacity(order.len() * columns.len());
+    order.iter().for_each(|&number| rows.extend(row(number)));
     (rows, order)
 }
 

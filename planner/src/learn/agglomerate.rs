@@ -111,7 +111,7 @@ fn join_best(sample: &Sample<'_>, groups: &mut Vec<Group>, counting: &mut Counti
 /// Returns the bits that joining two groups saves.
 fn saving(sample: &Sample<'_>, left: &Group, right: &Group, counting: &mut Counting) -> f64 {
     let both = left.count_joined(right, counting);
-    let row_bits = |group: &Group| -> u32 { group.columns.iter().map(|&column| sample.code_bits[column]).sum() };
+    let row_bits = |group: &Group| -> u32 { group.columns.iter().map(|&column| sample.code_bits()[column]).sum() };
     let table = |distinct: usize, columns: usize, bits: u32| {
         if columns < 2 { 0.0 } else { TABLE_BITS + columns as f64 * COLUMN_BITS + distinct as f64 * f64::from(bits) }
     };

@@ -55,9 +55,9 @@ impl PartCost {
         let own = sample.rows_of(&group);
         let distinct = own.count;
         if let [column] = *columns {
-            return Self { distinct, table: 0.0, code_bits: sample.code_bits[column] };
+            return Self { distinct, table: 0.0, code_bits: sample.code_bits()[column] };
         }
-        let row_bits: u32 = columns.iter().map(|&column| sample.code_bits[column]).sum();
+        let row_bits: u32 = columns.iter().map(|&column| sample.code_bits()[column]).sum();
         let row_bits = f64::from(row_bits);
         let all_records = TABLE_BITS + columns.len() as f64 * (COLUMN_BITS + LEAF_BITS);
         let Some(table) = known.get(&sample.keys_of(columns)) else {
@@ -273,6 +273,6 @@ fn lists(sample: &Sample<'_>, prefixes: &Group, list: &Group) -> OwnItems {
 
 /// Returns the cost of the keyset without shared tables and lists.
 pub(crate) fn plain_bits(sample: &Sample<'_>) -> f64 {
-    let row_bits: u32 = sample.code_bits.iter().sum();
-    TABLE_BITS + sample.code_bits.len() as f64 * COLUMN_BITS + sample.keyset.len() as f64 * f64::from(row_bits)
+    let row_bits: u32 = sample.code_bits().iter().sum();
+    TABLE_BITS + sample.code_bits().len() as f64 * COLUMN_BITS + sample.keyset.len() as f64 * f64::from(row_bits)
 }

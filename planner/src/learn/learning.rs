@@ -2,10 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::affinity::Affinity;
 use super::choose::{Learned, choose, entity_splits};
@@ -15,18 +11,13 @@ use super::known::{Known, is_subset};
 use super::sample::{Sample, Sampling};
 use crate::content::{Content, KeysetRows};
 use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
+use crate::threads::Threads;
 
 /// Maximum number of keysets of a wave. The first waves, of the largest keysets, are smaller.
 const MAX_WAVE: usize = 64;
 
-/// Maximum number of threads. Each has a sample with its groups in memory, some 6 MB at most.
-const MAX_THREADS: usize = 8;
-
-/// Number of codes of all rows for each thread besides the first, so that samples are a small part of the memory.
-const CODES_PER_THREAD: usize = 1 << 22;
-
 /// Plans all keysets. The caller checks on all rows if the plan pays.
-pub(crate) fn learn(content: &Content, threads: Threads) -> Plan {
+pub(crate) fn learn(content: &Content, threads: &Threads) -> Plan {
     to_plan(
         content,
         &on_samples(content, |content, entities, sampling| split_keysets(content, entities, sampling, threads)),
@@ -34,7 +25,7 @@ pub(crate) fn learn(content: &Content, threads: Threads) -> Plan {
 }
 
 /// Plans the keysets with these numbers, given the splits of all others; see [`learn`].
-pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[usize], threads: Threads) -> Plan {
+pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[usize], threads: &Threads) -> Plan {
     if rest.is_empty() {
         return to_plan(content, &splits);
     }
@@ -47,7 +38,7 @@ pub(crate) fn learn_rest(content: &Content, splits: Vec<Option<Split>>, rest: &[
 
 /// Plans all keysets again, given the splits of a plan; see [`learn`]. Groups of columns are searched as if there were
 /// no plan: it may be that of other content.
-pub(crate) fn improve(content: &Content, splits: Vec<Option<Split>>, threads: Threads) -> Plan {
+pub(crate) fn improve(content: &Content, splits: Vec<Option<Split>>, threads: &Threads) -> Plan {
     learn_from(content, splits, &by_size(content), |_, _| true, true, threads)
 }
 
@@ -59,7 +50,7 @@ fn learn_from(
     order: &[usize],
     is_known: impl Fn(usize, &Split) -> bool,
     searches: bool,
-    threads: Threads,
+    threads: &Threads,
 ) -> Plan {
     let splits = on_samples(content, |content, entities, sampling| {
         let mut learning = Learning::new(content, entities, sampling, threads);
@@ -98,7 +89,7 @@ fn split_keysets(
     content: &Content,
     entities: &[Vec<u32>],
     sampling: &Sampling,
-    threads: Threads,
+    threads: &Threads,
 ) -> Vec<Option<Split>> {
     let mut learning = Learning::new(content, entities, sampling, threads);
     learning.known = expect_entities(content, entities, sampling);
@@ -128,7 +119,7 @@ struct Learning<'c> {
     splits: Vec<Option<Split>>,
     /// True if groups of columns are searched in the rows of keysets.
     searches: bool,
-    threads: Option<ThreadPool>,
+    threads: &'c Threads,
 }
 
 /// Split of a keyset of a wave.
@@ -139,9 +130,9 @@ struct Chosen {
 }
 
 impl<'c> Learning<'c> {
-    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling, threads: Threads) -> Self {
+    fn new(content: &'c Content, entities: &'c [Vec<u32>], sampling: &'c Sampling, threads: &'c Threads) -> Self {
         let (known, affinity) = (Known::default(), Affinity::new(&content.origins));
-        let (splits, threads) = (vec![None; content.keysets.len()], threads.start(content));
+        let splits = vec![None; content.keysets.len()];
         Self { content, entities, sampling, known, affinity, splits, searches: true, threads }
     }
 
@@ -163,14 +154,7 @@ impl<'c> Learning<'c> {
 
     /// Returns the contents of the tables and lists of each of these keysets, if it has any.
     fn contents(&self, wave: &[usize]) -> Vec<Option<Contents>> {
-        self.in_parallel(wave, |number| Some(self.splits[number].as_ref()?.contents(&mut self.sample(number))))
-    }
-
-    /// Maps the numbers of a wave on all threads.
-    fn in_parallel<T: Send>(&self, wave: &[usize], map: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let in_order = |part: &[usize]| part.iter().map(|&number| map(number)).collect::<Vec<T>>();
-        let Some(threads) = &self.threads else { return in_order(wave) };
-        threads.install(|| wave.par_chunks(wave.len().div_ceil(MAX_THREADS).max(1)).flat_map_iter(in_order).collect())
+        self.threads.map(wave.to_vec(), |number| Some(self.splits[number].as_ref()?.contents(&mut self.sample(number))))
     }
 
     /// Splits keysets in this order, in waves, each on all threads: keysets of one wave do not know of each other.
@@ -186,7 +170,7 @@ impl<'c> Learning<'c> {
     fn split(&mut self, wave: &[usize]) {
         let before = self.contents(wave);
         before.iter().flatten().for_each(|contents| contents.register(&mut self.known, false));
-        let chosen = self.in_parallel(wave, |number| self.choose(number));
+        let chosen = self.threads.map(wave.to_vec(), |number| self.choose(number));
         for ((&number, before), Chosen { split, changed }) in wave.iter().zip(before).zip(chosen) {
             if let Some(contents) = changed.or(before.filter(|_| split == self.splits[number])) {
                 contents.register(&mut self.known, true);
@@ -208,22 +192,6 @@ impl<'c> Learning<'c> {
         let changed = split.as_ref().filter(|split| Some(*split) != before);
         let changed = changed.map(|split| split.contents(&mut sample));
         Chosen { split, changed }
-    }
-}
-
-/// Maximum number of threads that learn, or `None` for one per core.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Threads(pub(crate) Option<NonZeroUsize>);
-
-impl Threads {
-    /// Returns the threads for content, or `None` if it has few rows or none can be started. They are not those that
-    /// the program shares: all of these may wait for a plan.
-    fn start(self, content: &Content) -> Option<ThreadPool> {
-        let codes: usize = content.keysets.iter().map(|keyset| keyset.rows.len()).sum();
-        let most = self.0.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let count = most.min(MAX_THREADS).min(1 + codes / CODES_PER_THREAD);
-        let name = |_| "plan".to_owned();
-        (count > 1).then(|| ThreadPoolBuilder::new().num_threads(count).thread_name(name).build().ok()).flatten()
     }
 }
 
@@ -330,24 +298,12 @@ mod tests {
             let content = fleet(seed);
             let entities = find_entities(&content);
             let exact = Sampling::new(&content, &entities);
-            let splits = split_keysets(&content, &entities, &exact, Threads::default());
+            let splits = split_keysets(&content, &entities, &exact, &Threads::default());
             let estimated = exact.estimated();
-            assert_eq!(splits, split_keysets(&content, &entities, &estimated, Threads::default()), "seed {seed}");
+            assert_eq!(splits, split_keysets(&content, &entities, &estimated, &Threads::default()), "seed {seed}");
             plain += splits.iter().filter(|split| split.is_none()).count();
             split += splits.iter().flatten().filter(|split| !split.list.is_empty()).count();
         }
         assert!(split > 100, "{split} keysets with lists, {plain} without a split");
-    }
-
-    #[test]
-    fn threads_are_as_many_as_rows_need_and_no_more_than_are_allowed() {
-        let count = |threads: usize, codes: usize| {
-            let keysets = vec![KeysetRows { keys: vec![0], rows: vec![0; codes] }];
-            let content = Content { value_counts: vec![1], keysets, ..Content::default() };
-            Threads(NonZeroUsize::new(threads)).start(&content).map_or(1, |pool| pool.current_num_threads())
-        };
-        assert_eq!(count(8, CODES_PER_THREAD - 1), 1);
-        assert_eq!(count(8, 2 * CODES_PER_THREAD), 3);
-        assert_eq!([1, 2].map(|threads| count(threads, 2 * CODES_PER_THREAD)), [1, 2]);
     }
 }

@@ -39,4 +39,4 @@ mod moves;
 mod sample;
 
 pub(crate) use cost::Split;
-pub(crate) use learning::{Threads, improve, learn, learn_rest};
+pub(crate) use learning::{improve, learn, learn_rest};

@@ -1,6 +1,7 @@
 //! Sampled rows of a keyset, column by column: [`Sample`].
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -107,8 +108,8 @@ pub(crate) struct Sample<'c> {
     all_are_exact: bool,
     /// Level of the rows that the samples of all keysets have.
     shared_level: u32,
-    /// Bits of the code of each column in its range.
-    pub code_bits: Vec<u32>,
+    /// Bits of the code of each column in its range, once they were needed: they cost a pass over all rows.
+    code_bits: OnceCell<Vec<u32>>,
     /// Number of series per sampled row, and per row that the samples of all keysets have.
     scale: f64,
     shared_scale: f64,
@@ -159,7 +160,7 @@ impl<'c> Sample<'c> {
             keyset,
             chosen_by,
             shared_level: 0,
-            code_bits: range_bits(keyset),
+            code_bits: OnceCell::new(),
             scale: 1.0,
             shared_scale: 1.0,
             rows: None,
@@ -172,6 +173,11 @@ impl<'c> Sample<'c> {
             buffer: Vec::new(),
             numbering: Numbering::default(),
         }
+    }
+
+    /// Returns the bits of the code of each column in its range.
+    pub(crate) fn code_bits(&self) -> &[u32] {
+        self.code_bits.get_or_init(|| range_bits(self.keyset))
     }
 
     /// Returns a sample of this one in which groups of columns can be searched, or `None` if this one is small.
