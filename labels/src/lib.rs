@@ -43,6 +43,6 @@ pub use chronoxide_planner::{Layout, Origin};
 pub use error::{Counted, LabelError};
 pub use keyset::{KeysetStore, LabelId, RowShape, StoreKeyId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
-pub use seal::{Plans, SealError, Sealed};
+pub use seal::{Plans, Prepared, SealError, Sealed};
 pub use store::{LabelSetStore, LabelSets, StoreRef};
 pub use symbols::{StoreSymbolId, SymbolTable};

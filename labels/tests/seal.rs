@@ -119,7 +119,7 @@ fn metric_metadata_are_sealed_with_series_iter_and_with_some() {
     for layout in LAYOUTS {
         for block in [
             store.seal(layout, &meta).unwrap().block,
-            store.seal_selected(&selected, layout, &meta, &[], &mut Plans::new(0)).unwrap(),
+            store.prepare(&selected, layout, &meta, &mut Plans::new(0)).unwrap().seal(&[]).unwrap(),
         ] {
             let view = BlockView::open(&block).unwrap();
             view.verify().unwrap();
@@ -157,7 +157,8 @@ fn a_selection_is_the_block_of_a_store_that_has_only_these() {
         // Bits may end before the series do.
         selected.truncate(selected.last_one().map_or(0, |last| last + 1));
         for layout in LAYOUTS {
-            let block = store.seal_selected(&selected, layout, &BlockMeta::default(), &[], &mut Plans::new(0)).unwrap();
+            let block =
+                store.prepare(&selected, layout, &BlockMeta::default(), &mut Plans::new(0)).unwrap().seal(&[]).unwrap();
             assert_eq!(block, only.seal(layout, &BlockMeta::default()).unwrap().block, "seed {seed}, {layout:?}");
         }
     }
@@ -213,7 +214,7 @@ fn blocks_that_follow_each_other_have_all_series_whatever_they_adopt() {
             }
             let all = bitvec::vec::BitVec::repeat(true, store.len());
             let seal = |plans: &mut Plans| {
-                store.seal_selected(&all, Layout::Factored, &BlockMeta::default(), &[], plans).unwrap()
+                store.prepare(&all, Layout::Factored, &BlockMeta::default(), plans).unwrap().seal(&[]).unwrap()
             };
             let (block, alone) = (seal(&mut plans), seal(&mut Plans::new(0)));
             let view = BlockView::open(&block).unwrap();
@@ -254,8 +255,11 @@ fn columns_have_the_values_of_the_selected_series() {
         }
         for layout in LAYOUTS {
             let columns = std::slice::from_ref(&column);
-            let bytes =
-                store.seal_selected(&selected, layout, &BlockMeta::default(), columns, &mut Plans::new(0)).unwrap();
+            let bytes = store
+                .prepare(&selected, layout, &BlockMeta::default(), &mut Plans::new(0))
+                .unwrap()
+                .seal(columns)
+                .unwrap();
             let block = BlockView::open(&bytes).unwrap();
             block.verify().unwrap();
             assert_eq!(block.series_count().unwrap() as usize, model.len(), "seed {seed}, {layout:?}");

@@ -1,9 +1,10 @@
 //! Series between two cuts, which become blocks: [`Cut`].
 
-use bitvec::slice::BitSlice;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bitvec::vec::BitVec;
 use chronoxide_format::view::TimeRange;
-use chronoxide_format::write::{BlockMeta, SeriesValues};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSets, Layout, Plans, SealError};
 
 use super::blocks::{BlockSink, SealedBlock};
@@ -34,22 +35,51 @@ pub(super) struct CutContent {
 
 impl Cut {
     /// Seals the series of each window into a block, and gives it to the sink. Series without a window are not sealed.
-    pub(super) fn seal(mut self, blocks: &mut dyn BlockSink, plans: &mut Plans) -> Result<(), AssembleError> {
-        let step = self.options.time_step;
-        for mut window in std::mem::take(&mut self.content.windows) {
-            let meta = self.meta(&window);
+    ///
+    /// The store is dropped before the last block is planned, and its bytes are taken from `memory` then.
+    pub(super) fn seal(
+        self,
+        blocks: &mut dyn BlockSink,
+        plans: &mut Plans,
+        memory: &AtomicUsize,
+    ) -> Result<(), AssembleError> {
+        let Self { store, options, mut content } = self;
+        let (store_series, store_memory) = (store.len(), store.estimated_bytes());
+        let (step, layout) = (options.time_step, options.layout);
+        let windows = std::mem::take(&mut content.windows);
+        let count = windows.len();
+        let mut store = Some(store);
+        for (mut window, number) in windows.into_iter().zip(1..) {
+            let meta = content.meta(&window, &options);
             let times = window.take_columns(step).map_err(SealError::from)?;
-            let columns = window.values.add_to(times, step, &self.content.columns).map_err(SealError::from)?;
+            let columns = window.values.add_to(times, step, &content.columns).map_err(SealError::from)?;
             window.values = WindowValues::default();
-            let sealed = self.seal_series(&window.series, &meta, &columns, plans)?;
+            let Some(series) = &store else { break };
+            let mut others = Vec::new();
+            if options.compare_layouts {
+                for other in Layout::ALL.into_iter().filter(|&other| other != layout) {
+                    let prepared = series.prepare(&window.series, other, &meta, plans)?;
+                    others.push((other, prepared.seal(&columns)?));
+                }
+            }
+            let prepared = series.prepare(&window.series, layout, &meta, plans)?;
+            if number == count {
+                store = None;
+                // No other thread writes it.
+                memory.store(memory.load(Ordering::Relaxed).saturating_sub(store_memory), Ordering::Relaxed);
+            }
+            let block = prepared.seal(&columns)?;
+            let sealed = SealedBlock { block, layout, others, store_series, store_memory };
             blocks.take(sealed).map_err(AssembleError::Output)?;
         }
         Ok(())
     }
+}
 
-    fn meta(&self, window: &Window) -> BlockMeta {
-        let AssembleOptions { policy, annotations, archive, window: length, .. } = &self.options;
-        let CutContent { everywhere, metrics, external_labels, input_window, .. } = &self.content;
+impl CutContent {
+    fn meta(&self, window: &Window, options: &AssembleOptions) -> BlockMeta {
+        let AssembleOptions { policy, annotations, archive, window: length, .. } = options;
+        let Self { everywhere, metrics, external_labels, input_window, .. } = self;
         let mut meta = BlockMeta {
             time: window.time_range(),
             window: window.window_range(*length).or(*input_window),
@@ -62,22 +92,5 @@ impl Cut {
         let numbers = window.all_metrics(everywhere);
         meta.metrics.extend(numbers.iter_ones().filter_map(|number| metrics.get(number)));
         meta
-    }
-
-    /// Seals some series into a block with these columns.
-    fn seal_series(
-        &self,
-        series: &BitSlice,
-        meta: &BlockMeta,
-        columns: &[SeriesValues],
-        plans: &mut Plans,
-    ) -> Result<SealedBlock, AssembleError> {
-        let Self { store, options, .. } = self;
-        let layout = options.layout;
-        let mut sealed = |layout| store.seal_selected(series, layout, meta, columns, plans);
-        let block = sealed(layout)?;
-        let others = Layout::ALL.into_iter().filter(|&other| options.compare_layouts && other != layout);
-        let others = others.map(|other| Ok((other, sealed(other)?))).collect::<Result<_, SealError>>()?;
-        Ok(SealedBlock { block, layout, others, store_series: store.len(), store_memory: store.estimated_bytes() })
     }
 }

@@ -1,6 +1,8 @@
 //! Sealing while the next series are assembled: [`Sealer`].
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 
@@ -34,13 +36,13 @@ type Done<B> = (Output<B>, Result<(), AssembleError>);
 #[derive(Debug)]
 struct Running<B> {
     thread: JoinHandle<Option<Done<B>>>,
-    /// Memory of the cut and its sealing in bytes.
-    memory: usize,
+    /// Memory of the cut and its sealing in bytes, which falls when its store is dropped.
+    memory: Arc<AtomicUsize>,
 }
 
 impl<B: BlockSink> Output<B> {
-    fn seal(mut self, cut: Cut) -> Done<B> {
-        let result = cut.seal(&mut self.blocks, &mut self.plans);
+    fn seal(mut self, cut: Cut, memory: &AtomicUsize) -> Done<B> {
+        let result = cut.seal(&mut self.blocks, &mut self.plans, memory);
         (self, result)
     }
 }
@@ -57,7 +59,8 @@ impl<B: BlockSink> Sealer<B> {
     /// A block of this cut, or of the one before it, cannot be sealed or is refused.
     pub(super) fn seal(&mut self, cut: Cut) -> Result<(), AssembleError> {
         self.wait()?;
-        let (output, result) = self.output.take().ok_or(AssembleError::SealingStopped)?.seal(cut);
+        let output = self.output.take().ok_or(AssembleError::SealingStopped)?;
+        let (output, result) = output.seal(cut, &AtomicUsize::new(usize::MAX));
         self.output = Some(output);
         result
     }
@@ -70,7 +73,9 @@ impl<B: BlockSink> Sealer<B> {
     pub(super) fn begin(&mut self, cut: Cut, memory: usize) -> Result<(), AssembleError> {
         self.wait()?;
         let (give, take) = channel::<(Output<B>, Cut)>();
-        let seal = move || take.recv().ok().map(|(output, cut)| output.seal(cut));
+        let memory = Arc::new(AtomicUsize::new(memory));
+        let falling = Arc::clone(&memory);
+        let seal = move || take.recv().ok().map(|(output, cut)| output.seal(cut, &falling));
         let Ok(thread) = thread::Builder::new().name("seal".to_owned()).spawn(seal) else { return self.seal(cut) };
         let output = self.output.take().ok_or(AssembleError::SealingStopped)?;
         give.send((output, cut)).map_err(|_| AssembleError::SealingStopped)?;
@@ -81,7 +86,7 @@ impl<B: BlockSink> Sealer<B> {
     /// Returns the memory in bytes of what is being sealed.
     pub(super) fn memory(&self) -> usize {
         let running = self.running.as_ref().filter(|running| !running.thread.is_finished());
-        running.map_or(0, |running| running.memory)
+        running.map_or(0, |running| running.memory.load(Ordering::Relaxed))
     }
 
     /// Returns the error of a thread that has ended.
@@ -141,7 +146,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, sync_channel};
 
     use bitvec::vec::BitVec;
-    use chronoxide_labels::{KeysetStore, LabelSetStore};
+    use chronoxide_labels::{KeysetStore, LabelSetStore, LabelSets};
 
     use super::super::blocks::SealedBlock;
     use super::super::cut::CutContent;
@@ -191,8 +196,14 @@ mod tests {
         let (answer, answers) = sync_channel(8);
         let mut sealer = Sealer::new(Asking { answers, series: Vec::new() }, Plans::new(1 << 20));
         assert_eq!(sealer.memory(), 0);
-        sealer.begin(cut(3), 700).unwrap();
-        assert_eq!(sealer.memory(), 700, "its sink has no answer yet");
+        let one = cut(3);
+        let store_memory = one.store.estimated_bytes();
+        sealer.begin(one, store_memory + 700).unwrap();
+        assert!(sealer.memory() >= 700, "its sink has no answer yet");
+        // Its store is dropped before it is given to the sink.
+        while sealer.memory() != 700 {
+            std::thread::yield_now();
+        }
         answer.send(true).unwrap();
         sealer.wait().unwrap();
         assert_eq!(sealer.memory(), 0);

@@ -4,7 +4,7 @@ use bitvec::slice::BitSlice;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError, SeriesValues};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
-use chronoxide_planner::{Content, KeysetRows, Layout, plan};
+use chronoxide_planner::{Content, KeysetRows, Layout, ThreadLimit, plan};
 
 use super::order::BlockKey;
 use super::plans::Plans;
@@ -89,36 +89,40 @@ impl KeysetStore {
     ///
     /// Errors of [`seal`](Self::seal), and for two columns of one name.
     pub fn seal_with(&self, layout: Layout, meta: &BlockMeta, columns: &[SeriesValues]) -> Result<Sealed, SealError> {
-        let (block, refs) = self.seal_selection(&Selection::ALL, layout, meta, columns, None)?;
+        let (block, series) = self.prepare_selection(&Selection::ALL, layout, meta, None)?.into_block(columns)?;
+        let mut refs = vec![SeriesRef(0); series.len()];
+        for (number, place) in series.iter().zip(0..) {
+            if let Some(series_ref) = refs.get_mut(number.index()) {
+                *series_ref = SeriesRef(place);
+            }
+        }
         Ok(Sealed { block, refs })
     }
 
-    /// Seals the series whose bit is set, by their number in the store, with columns of values by the same numbers.
-    /// Values of other series are left out. A factored block may adopt the plan of those before it. With new `plans`,
-    /// the block equals that of a store with only these series; see [`seal`](Self::seal).
+    /// Copies the series whose bit is set, by their number in the store, into the order of a block. [`Prepared::seal`]
+    /// does the rest, for which the store is not needed. A factored block may adopt the plan of those before it. With
+    /// new `plans`, the block equals that of a store with only these series; see [`seal`](Self::seal).
     ///
     /// # Errors
     ///
-    /// Errors of [`seal_with`](Self::seal_with).
-    pub fn seal_selected(
+    /// Errors of [`seal`](Self::seal).
+    pub fn prepare<'p>(
         &self,
         selected: &BitSlice,
         layout: Layout,
-        meta: &BlockMeta,
-        columns: &[SeriesValues],
-        plans: &mut Plans,
-    ) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta, columns, Some(plans))?.0)
+        meta: &'p BlockMeta,
+        plans: &'p mut Plans,
+    ) -> Result<Prepared<'p>, SealError> {
+        self.prepare_selection(&Selection::from_bits(self, selected), layout, meta, Some(plans))
     }
 
-    fn seal_selection(
+    fn prepare_selection<'p>(
         &self,
         selection: &Selection,
         layout: Layout,
-        meta: &BlockMeta,
-        columns: &[SeriesValues],
-        plans: Option<&mut Plans>,
-    ) -> Result<(Vec<u8>, Vec<SeriesRef>), SealError> {
+        meta: &'p BlockMeta,
+        plans: Option<&'p mut Plans>,
+    ) -> Result<Prepared<'p>, SealError> {
         let mut target = Target {
             builder: BlockBuilder::new(layout.row_form()),
             policy: meta.policy,
@@ -129,37 +133,61 @@ impl KeysetStore {
             content: (layout == Layout::Factored).then(Content::default),
             series: 0,
         };
-        let mut refs = write(self, selection, &mut target)?;
-        let Target { mut builder, key_count, content, numbers, plans, .. } = target;
+        let limit = target.plans.as_ref().map_or_else(ThreadLimit::default, |plans| plans.threads);
+        let series = write(self, selection, &mut target, limit)?;
+        let Target { builder, key_count, content, numbers, plans, .. } = target;
+        Ok(Prepared { builder, layout, meta, key_count, content, numbers, plans, series })
+    }
+}
+
+/// Series of a store in the order of a block.
+#[derive(Debug)]
+pub struct Prepared<'p> {
+    builder: BlockBuilder,
+    layout: Layout,
+    meta: &'p BlockMeta,
+    key_count: u32,
+    /// Keysets of a factored block, which are not in the builder yet.
+    content: Option<Content>,
+    /// Plans of the blocks before this one, and the numbers of the names of its keys there.
+    plans: Option<&'p mut Plans>,
+    numbers: Vec<Option<u32>>,
+    /// Numbers of the series in the store.
+    series: Vec<StoreRef>,
+}
+
+impl Prepared<'_> {
+    /// Seals the series into a block, with columns of values by their numbers in the store. Values of other series are
+    /// left out.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`KeysetStore::seal_with`].
+    pub fn seal(self, columns: &[SeriesValues]) -> Result<Vec<u8>, SealError> {
+        Ok(self.into_block(columns)?.0)
+    }
+
+    /// Returns the block, and the number of each of its series in the store.
+    fn into_block(self, columns: &[SeriesValues]) -> Result<(Vec<u8>, Vec<StoreRef>), SealError> {
+        let Self { mut builder, layout, meta, key_count, content, plans, numbers, mut series } = self;
         if let Some(content) = content {
             let factored = match plans {
                 Some(plans) => plans.plan(&content, &numbers),
                 None => plan(&content).1,
             };
-            let places = factored.write(key_count, &mut builder)?;
-            for series in &mut refs {
-                if let Some(&place) = places.get(series.0 as usize) {
-                    *series = place;
+            drop(content);
+            let before = series.clone();
+            for (number, place) in before.into_iter().zip(factored.write(key_count, &mut builder)?) {
+                if let Some(at_place) = series.get_mut(place.0 as usize) {
+                    *at_place = number;
                 }
             }
         }
         let mut meta = BlockMeta { planner_version: layout.planner_version(), ..meta.clone() };
-        if !columns.is_empty() {
-            // Series that are not selected have refs too, which are those of others.
-            let numbers: Vec<StoreRef> = selection.series(self).collect();
-            let mut series = vec![0; numbers.len()];
-            for number in numbers {
-                if let Some(series_ref) = refs.get(number.index())
-                    && let Some(place) = series.get_mut(series_ref.0 as usize)
-                {
-                    *place = number.0;
-                }
-            }
-            for column in columns {
-                meta.columns.push(column.pack(series.iter().copied())?);
-            }
+        for column in columns {
+            meta.columns.push(column.pack(series.iter().map(|number| number.0))?);
         }
-        Ok((builder.finish(&meta)?, refs))
+        Ok((builder.finish(&meta)?, series))
     }
 }
 
@@ -218,16 +246,16 @@ impl BlockTarget for Target<'_> {
         Ok(())
     }
 
-    fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, SealError> {
+    fn keyset(&mut self, keys: &[u32], rows: Vec<u32>) -> Result<(), SealError> {
         let Some(content) = &mut self.content else {
             let keys: Vec<KeyId> = keys.iter().copied().map(KeyId).collect();
-            return Ok(self.builder.push_keyset(&keys, rows)?.0);
+            self.builder.push_keyset(&keys, &rows)?;
+            return Ok(());
         };
-        let keyset = KeysetRows { keys: keys.to_vec(), rows: rows.to_vec() };
-        let first = self.series;
-        let series = u32::try_from(keyset.len()).ok().and_then(|series| first.checked_add(series));
+        let keyset = KeysetRows { keys: keys.to_vec(), rows };
+        let series = u32::try_from(keyset.len()).ok().and_then(|series| self.series.checked_add(series));
         self.series = series.ok_or(BuildError::TooMany { what: "series", limit: u32::MAX })?;
         content.keysets.push(keyset);
-        Ok(first)
+        Ok(())
     }
 }

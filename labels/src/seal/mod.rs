@@ -18,5 +18,5 @@ mod rows;
 mod selection;
 mod write;
 
-pub use block::{SealError, Sealed};
+pub use block::{Prepared, SealError, Sealed};
 pub use plans::Plans;

@@ -39,6 +39,15 @@ pub(crate) struct BlockKeyset {
     pub(crate) keys: Vec<u32>,
     /// Position among the keysets of the store.
     pub(crate) source: usize,
+    /// Number of selected series.
+    pub(crate) series: usize,
+}
+
+impl BlockKeyset {
+    /// Returns the number of refs and codes of its selected series.
+    pub(crate) fn row_len(&self) -> usize {
+        self.series * (self.keys.len() + 1)
+    }
 }
 
 impl BlockOrder {
@@ -72,9 +81,10 @@ impl BlockOrder {
 
         let mut keysets = Vec::new();
         for (source, keyset) in store.keysets().iter().enumerate() {
-            if selection.count(source, keyset) > 0 {
+            let series = selection.count(source, keyset);
+            if series > 0 {
                 let rank = |key: &crate::StoreKeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
-                keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source });
+                keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source, series });
             }
         }
         keysets.sort_unstable_by(|left, right| left.keys.cmp(&right.keys));

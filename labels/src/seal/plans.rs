@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use chronoxide_planner::{Content, Factored, Planner, plan};
+use chronoxide_planner::{Content, Factored, Planner, ThreadLimit, plan};
 use foldhash::HashMap;
 
 /// Memory of a name besides its text in bytes, at most.
@@ -13,6 +13,7 @@ const PER_NAME: usize = 64;
 #[derive(Debug)]
 pub struct Plans {
     planner: Planner,
+    pub(super) threads: ThreadLimit,
     /// Number of each name of a key.
     names: HashMap<Box<str>, u32>,
     names_bytes: usize,
@@ -25,13 +26,14 @@ impl Plans {
     pub fn new(max_bytes: usize) -> Self {
         let max_names_bytes = max_bytes / 4;
         let planner = Planner::new(max_bytes - max_names_bytes);
-        Self { planner, names: HashMap::default(), names_bytes: 0, max_names_bytes }
+        let threads = ThreadLimit::default();
+        Self { planner, threads, names: HashMap::default(), names_bytes: 0, max_names_bytes }
     }
 
-    /// Limits the threads of planning; `None` is one per core. Blocks do not depend on their number.
+    /// Limits the threads that sort and plan; `None` is one per core. Blocks do not depend on their number.
     #[must_use]
     pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
-        Self { planner: self.planner.with_threads(threads), ..self }
+        Self { planner: self.planner.with_threads(threads), threads: ThreadLimit(threads), ..self }
     }
 
     /// Plans the content of a block whose keys have these numbers. If one has none, no plan is adopted.

@@ -4,15 +4,20 @@ use super::selection::Selection;
 use crate::keyset::Keyset;
 use crate::store::StoreRef;
 
-/// Buffers for the rows of a keyset, reused for each keyset.
+/// Rows of a keyset in increasing order.
 #[derive(Debug, Default)]
 pub(crate) struct SortedRows {
-    /// Codes of the block, row by row, rows in increasing order.
+    /// Codes of the block, row by row.
     pub(crate) codes: Vec<u32>,
     /// Series of each row.
     pub(crate) series: Vec<StoreRef>,
-    remapped: Vec<u32>,
-    order: Vec<(u64, u32)>,
+}
+
+/// Rows of a keyset in order of arrival, with codes of the block.
+struct Remapped {
+    width: usize,
+    codes: Vec<u32>,
+    series: Vec<StoreRef>,
     columns: Vec<Column>,
 }
 
@@ -36,53 +41,48 @@ struct Field {
 impl SortedRows {
     /// Remaps and sorts the selected rows of the keyset with this number. `code_ranks` contains the block's code for
     /// each key and code of the store.
-    pub(crate) fn fill(&mut self, number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) {
-        let width = keyset.keys().len();
-        self.remap(number, keyset, selection, code_ranks);
-        self.sort(width);
-
-        self.codes.clear();
-        self.codes.reserve(self.remapped.len());
-        let unsorted: Vec<StoreRef> = std::mem::take(&mut self.series);
-        self.series.reserve(unsorted.len());
-        for &(_, row) in &self.order {
-            let row = row as usize;
-            self.codes.extend_from_slice(self.remapped.get(row * width..(row + 1) * width).unwrap_or_default());
-            self.series.extend(unsorted.get(row));
+    pub(crate) fn new(number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) -> Self {
+        let remapped = Remapped::new(number, keyset, selection, code_ranks);
+        let mut codes = Vec::with_capacity(remapped.codes.len());
+        let mut series = Vec::with_capacity(remapped.series.len());
+        for row in remapped.order() {
+            codes.extend_from_slice(remapped.row(row));
+            series.extend(remapped.series.get(row as usize));
         }
+        Self { codes, series }
     }
+}
 
-    /// Fills `remapped`, `series` and `columns`.
-    fn remap(&mut self, number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) {
+impl Remapped {
+    fn new(number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) -> Self {
         let ranks: Vec<&[u32]> =
             keyset.keys().iter().map(|key| code_ranks.get(key.index()).map_or(&[][..], Vec::as_slice)).collect();
-        self.columns.clear();
-        self.columns.resize(ranks.len(), Column { least: u32::MAX, most: 0 });
-        self.remapped.clear();
-        self.remapped.reserve(selection.count(number, keyset) * ranks.len());
-        self.series.clear();
-        let Self { series: all, columns, remapped, .. } = self;
-        selection.rows(number, keyset).for_each(|(series, codes)| {
-            all.push(series);
-            remapped.extend(codes.iter().zip(&ranks).zip(&mut *columns).map(|((&code, ranks), column)| {
+        let (width, count) = (ranks.len(), selection.count(number, keyset));
+        let mut columns = vec![Column { least: u32::MAX, most: 0 }; width];
+        let (mut all, mut series) = (Vec::with_capacity(count * width), Vec::with_capacity(count));
+        selection.rows(number, keyset).for_each(|(number, codes)| {
+            series.push(number);
+            all.extend(codes.iter().zip(&ranks).zip(&mut columns).map(|((&code, ranks), column)| {
                 let rank = ranks.get(code as usize).copied().unwrap_or_default();
                 column.least = column.least.min(rank);
                 column.most = column.most.max(rank);
                 rank
             }));
         });
+        Self { width, codes: all, series, columns }
     }
 
-    /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, without constant
+    /// Returns the codes of a row, none for an unknown one.
+    fn row(&self, number: u32) -> &[u32] {
+        let start = number as usize * self.width;
+        self.codes.get(start..start + self.width).unwrap_or_default()
+    }
+
+    /// Returns the numbers of the rows in increasing order. The 64 most significant bits of each row, without constant
     /// columns, are next to its number: most comparisons of rows end there.
-    fn sort(&mut self, width: usize) {
-        let Self { remapped, order, columns, .. } = self;
-        order.clear();
-        if width == 0 {
-            return;
-        }
+    fn order(&self) -> impl Iterator<Item = u32> + use<> {
         let mut room = u64::BITS;
-        let fields: Vec<Field> = (columns.iter().enumerate())
+        let fields: Vec<Field> = (self.columns.iter().enumerate())
             .filter_map(|(place, &Column { least, most })| {
                 let bits = u32::BITS - (most - least).leading_zeros();
                 let taken = bits.min(room);
@@ -96,8 +96,10 @@ impl SortedRows {
                 packed << field.taken | u64::from(code >> field.left_out)
             })
         };
-        order.extend(remapped.chunks_exact(width).zip(0u32..).map(|(row, number)| (beginning(row), number)));
-        let row = |number: u32| remapped.get(number as usize * width..(number as usize + 1) * width);
-        order.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| row(left.1).cmp(&row(right.1))));
+        let rows = self.codes.chunks_exact(self.width.max(1)).zip(0u32..);
+        let mut order: Vec<(u64, u32)> = rows.map(|(row, number)| (beginning(row), number)).collect();
+        order
+            .sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| self.row(left.1).cmp(self.row(right.1))));
+        order.into_iter().map(|(_, number)| number)
     }
 }

@@ -32,12 +32,6 @@ impl Selection {
         self.0.as_ref().map_or(keyset.len(), |rows| rows.get(number).map_or(0, Vec::len))
     }
 
-    /// Returns the selected series of a store, keyset by keyset.
-    pub(crate) fn series<'a>(&'a self, store: &'a KeysetStore) -> impl Iterator<Item = StoreRef> + 'a {
-        let keysets = store.keysets().iter().enumerate();
-        keysets.flat_map(|(number, keyset)| self.rows(number, keyset).map(|(series, _)| series))
-    }
-
     /// Returns the selected rows of a keyset, by its number in the store: the ref of each series and its codes.
     pub(crate) fn rows<'a>(&'a self, number: usize, keyset: &'a Keyset) -> impl Iterator<Item = (StoreRef, &'a [u32])> {
         let all = self.0.is_none().then(|| keyset.rows());

@@ -1,11 +1,12 @@
 //! Walk over a store in the order of a block.
 
-use chronoxide_format::SeriesRef;
+use chronoxide_planner::ThreadLimit;
 
-use super::order::{BlockKey, BlockOrder};
+use super::order::{BlockKey, BlockKeyset, BlockOrder};
 use super::rows::SortedRows;
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
+use crate::store::StoreRef;
 
 /// Sink of the parts of a block, in the order of a block: all symbols, all keys, all keysets. Ids are those of the
 /// block.
@@ -19,21 +20,20 @@ pub(crate) trait BlockTarget {
     /// Takes the next key with its name and values, sorted by name.
     fn key(&mut self, name: &str, key: &BlockKey) -> Result<(), Self::Error>;
 
-    /// Takes the next keyset with its rows of value codes, sorted by lists of keys. Returns the number of its first
-    /// series in the block.
-    fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Self::Error>;
+    /// Takes the next keyset with its rows of value codes, sorted by lists of keys.
+    fn keyset(&mut self, keys: &[u32], rows: Vec<u32>) -> Result<(), Self::Error>;
 }
 
-/// Writes the selected series of a store into `target`. Returns the block's series ref of each ref of the store, and 0
-/// for series that are not selected.
+/// Writes the selected series of a store into `target`. Returns the numbers of the series in order of the block.
 ///
-/// Memory holds two copies of the rows of the largest keyset besides the result.
+/// Memory holds two copies of the rows of the largest keyset besides the result: that is what the keysets of a wave have
+/// at most, whose rows are sorted on all threads.
 pub(crate) fn write<T: BlockTarget>(
     store: &KeysetStore,
     selection: &Selection,
     target: &mut T,
-) -> Result<Vec<SeriesRef>, T::Error> {
-    use crate::store::LabelSets;
+    limit: ThreadLimit,
+) -> Result<Vec<StoreRef>, T::Error> {
     let order = BlockOrder::new(store, selection);
     for symbol in &order.symbols {
         target.symbol(store.symbols().text(symbol.0))?;
@@ -42,21 +42,34 @@ pub(crate) fn write<T: BlockTarget>(
         let name = order.symbols.get(key.name as usize).map_or("", |name| store.symbols().text(name.0));
         target.key(name, key)?;
     }
-    let mut refs = vec![SeriesRef(0); store.len()];
-    let mut rows = SortedRows::default();
-    for keyset in &order.keysets {
-        let Some(source) = store.keysets().get(keyset.source) else {
-            continue;
-        };
-        rows.fill(keyset.source, source, selection, &order.code_ranks);
-        let first = target.keyset(&keyset.keys, &rows.codes)?;
-        for (series, block_ref) in rows.series.iter().zip(first..) {
-            if let Some(place) = refs.get_mut(series.index()) {
-                *place = SeriesRef(block_ref);
-            }
+    let mut series = Vec::new();
+    let threads = limit.start(order.keysets.iter().map(BlockKeyset::row_len).sum());
+    let most = order.keysets.iter().map(BlockKeyset::row_len).max().unwrap_or_default();
+    let mut rest = &order.keysets[..];
+    while !rest.is_empty() {
+        let (wave, others) = rest.split_at(wave_len(rest, most));
+        let sorted = threads.map(wave.iter().collect(), |keyset: &BlockKeyset| {
+            let source = store.keysets().get(keyset.source);
+            source.map(|source| SortedRows::new(keyset.source, source, selection, &order.code_ranks))
+        });
+        for (keyset, rows) in wave.iter().zip(sorted) {
+            let Some(rows) = rows else { continue };
+            target.keyset(&keyset.keys, rows.codes)?;
+            series.extend(rows.series);
         }
+        rest = others;
     }
-    Ok(refs)
+    Ok(series)
+}
+
+/// Returns the number of the first of these keysets that have at most `most` refs and codes together: at least one.
+fn wave_len(keysets: &[BlockKeyset], most: usize) -> usize {
+    let mut sum = 0_usize;
+    let fits = |keyset: &&BlockKeyset| {
+        sum += keyset.row_len();
+        sum <= most
+    };
+    keysets.iter().take_while(fits).count().max(1)
 }
 
 #[cfg(test)]
@@ -75,7 +88,6 @@ mod tests {
         symbols: Vec<String>,
         keys: Vec<(u32, Vec<u32>)>,
         keysets: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
-        series: u32,
     }
 
     fn increasing<T: Ord>(items: &[T]) -> bool {
@@ -100,15 +112,13 @@ mod tests {
             Ok(())
         }
 
-        fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Infallible> {
+        fn keyset(&mut self, keys: &[u32], rows: Vec<u32>) -> Result<(), Infallible> {
             assert!(!keys.is_empty() && increasing(keys) && !rows.is_empty());
             let rows: Vec<Vec<u32>> = rows.chunks(keys.len()).map(<[u32]>::to_vec).collect();
             assert!(increasing(&rows), "{rows:?}");
-            let first = self.series;
-            self.series += rows.len() as u32;
             self.keysets.push((keys.to_vec(), rows));
             assert!(increasing(&self.keysets.iter().map(|keyset| &keyset.0).collect::<Vec<_>>()));
-            Ok(first)
+            Ok(())
         }
     }
 
@@ -138,8 +148,12 @@ mod tests {
 
     fn written(store: &KeysetStore) -> (Parts, Vec<u32>) {
         let mut parts = Parts::default();
-        let Ok(refs) = write(store, &Selection::ALL, &mut parts);
-        (parts, refs.iter().map(|series| series.0).collect())
+        let Ok(series) = write(store, &Selection::ALL, &mut parts, ThreadLimit::default());
+        assert_eq!(series.len(), store.len());
+        // A series that is missing has the place of one behind all.
+        let mut places = vec![u32::MAX; series.len()];
+        series.iter().zip(0..).for_each(|(number, place)| places[number.index()] = place);
+        (parts, places)
     }
 
     fn insert(store: &mut KeysetStore, labels: &[(String, String)]) {
