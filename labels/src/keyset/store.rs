@@ -486,3 +486,35 @@ impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chronoxide_testkit::random::Random;
+
+    use super::*;
+
+    #[test]
+    fn codes_have_the_bits_of_the_largest_code_of_their_key() {
+        let mut random = Random::new(11);
+        let mut store = KeysetStore::new();
+        for number in 0..3_000 {
+            let labels = random.labels(5);
+            let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (&**name, &**value)).collect();
+            store.insert(&labels).unwrap();
+            // Values without series count too, and so do those that come before the first series of a keyset.
+            store.intern_label(labels[0].0, &number.to_string()).unwrap();
+            if number % 97 > 0 {
+                continue;
+            }
+            let bits = |key: &StoreKeyId| {
+                let largest = store.keys.as_slice()[key.index()].values.len() as u32 - 1;
+                u64::from(u32::BITS - largest.leading_zeros())
+            };
+            let model: u64 = (store.keysets.iter())
+                .map(|keyset| keyset.len() as u64 * keyset.keys().iter().map(bits).sum::<u64>())
+                .sum();
+            assert_eq!(store.code_bits, model, "{number}");
+        }
+        assert!(store.keysets.len() > 5 && store.code_bits > 0);
+    }
+}

@@ -270,4 +270,24 @@ mod tests {
         assert_eq!(written(&store).1, [3, 1, 2, 0]);
         assert_eq!(store.visit(StoreRef(0), |_, value| assert_eq!(value, "c")), Ok(()));
     }
+
+    #[test]
+    fn a_wave_has_no_more_than_the_largest_keyset() {
+        let keysets: Vec<BlockKeyset> = [(5, 1), (2, 2), (1, 3), (3, 2), (9, 1), (1, 1)]
+            .map(|(series, keys)| BlockKeyset { keys: vec![0; keys], source: 0, series })
+            .into();
+        let lens: Vec<usize> = keysets.iter().map(BlockKeyset::row_len).collect();
+        assert_eq!(lens, [10, 6, 4, 9, 18, 2]);
+        let waves = |most: usize| {
+            let (mut rest, mut waves) = (&keysets[..], Vec::new());
+            while !rest.is_empty() {
+                waves.push(wave_len(rest, most));
+                rest = &rest[waves[waves.len() - 1]..];
+            }
+            waves
+        };
+        assert_eq!(waves(18), [2, 2, 1, 1]);
+        assert_eq!(waves(20), [3, 1, 2]);
+        assert_eq!(waves(3), [1; 6], "one that is larger is a wave of its own");
+    }
 }
