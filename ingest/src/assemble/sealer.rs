@@ -60,7 +60,7 @@ impl<B: BlockSink> Sealer<B> {
     pub(super) fn seal(&mut self, cut: Cut) -> Result<(), AssembleError> {
         self.wait()?;
         let output = self.output.take().ok_or(AssembleError::SealingStopped)?;
-        let (output, result) = output.seal(cut, &AtomicUsize::new(usize::MAX));
+        let (output, result) = output.seal(cut, &AtomicUsize::default());
         self.output = Some(output);
         result
     }

@@ -26,8 +26,8 @@ pub(crate) trait BlockTarget {
 
 /// Writes the selected series of a store into `target`. Returns the numbers of the series in order of the block.
 ///
-/// Memory holds two copies of the rows of the largest keyset besides the result: that is what the keysets of a wave have
-/// at most, whose rows are sorted on all threads.
+/// Memory holds two copies of the rows of the largest keyset besides the result: the keysets of a wave, whose rows are
+/// sorted on all threads, have no more together.
 pub(crate) fn write<T: BlockTarget>(
     store: &KeysetStore,
     selection: &Selection,
