@@ -104,7 +104,7 @@ impl Planner {
         Self { learned: None, max_bytes, threads: ThreadLimit::default(), blocks: 0 }
     }
 
-    /// Limits the threads of learning; `None` is one per core. The plans do not depend on their number.
+    /// Limits the threads of planning; `None` is one per core. The plans do not depend on their number.
     #[must_use]
     pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
         Self { threads: ThreadLimit(threads), ..self }
