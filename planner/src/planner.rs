@@ -110,6 +110,12 @@ impl Planner {
         Self { threads: ThreadLimit(threads), ..self }
     }
 
+    /// Returns the limit of the threads.
+    #[must_use]
+    pub fn threads(&self) -> ThreadLimit {
+        self.threads
+    }
+
     /// Plans content as [`plan`](crate::plan()) does, or adopts or improves the plan of content before it. `names` has
     /// a number for the name of each key, which is the same in all content.
     ///

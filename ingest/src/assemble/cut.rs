@@ -55,13 +55,9 @@ impl Cut {
             let columns = window.values.add_to(times, step, &content.columns).map_err(SealError::from)?;
             window.values = WindowValues::default();
             let Some(series) = &store else { break };
-            let mut others = Vec::new();
-            if options.compare_layouts {
-                for other in Layout::ALL.into_iter().filter(|&other| other != layout) {
-                    let prepared = series.prepare(&window.series, other, &meta, plans)?;
-                    others.push((other, prepared.seal(&columns)?));
-                }
-            }
+            let others = Layout::ALL.into_iter().filter(|&other| options.compare_layouts && other != layout);
+            let sealed = |other| Ok((other, series.prepare(&window.series, other, &meta, plans)?.seal(&columns)?));
+            let others = others.map(sealed).collect::<Result<_, SealError>>()?;
             let prepared = series.prepare(&window.series, layout, &meta, plans)?;
             if number == count {
                 store = None;

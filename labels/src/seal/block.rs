@@ -133,7 +133,7 @@ impl KeysetStore {
             content: (layout == Layout::Factored).then(Content::default),
             series: 0,
         };
-        let limit = target.plans.as_ref().map_or_else(ThreadLimit::default, |plans| plans.threads);
+        let limit = target.plans.as_ref().map_or_else(ThreadLimit::default, |plans| plans.threads());
         let series = write(self, selection, &mut target, limit)?;
         let Target { builder, key_count, content, numbers, plans, .. } = target;
         Ok(Prepared { builder, layout, meta, key_count, content, numbers, plans, series })

@@ -13,7 +13,6 @@ const PER_NAME: usize = 64;
 #[derive(Debug)]
 pub struct Plans {
     planner: Planner,
-    pub(super) threads: ThreadLimit,
     /// Number of each name of a key.
     names: HashMap<Box<str>, u32>,
     names_bytes: usize,
@@ -26,14 +25,18 @@ impl Plans {
     pub fn new(max_bytes: usize) -> Self {
         let max_names_bytes = max_bytes / 4;
         let planner = Planner::new(max_bytes - max_names_bytes);
-        let threads = ThreadLimit::default();
-        Self { planner, threads, names: HashMap::default(), names_bytes: 0, max_names_bytes }
+        Self { planner, names: HashMap::default(), names_bytes: 0, max_names_bytes }
     }
 
     /// Limits the threads that sort and plan; `None` is one per core. Blocks do not depend on their number.
     #[must_use]
     pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
-        Self { planner: self.planner.with_threads(threads), threads: ThreadLimit(threads), ..self }
+        Self { planner: self.planner.with_threads(threads), ..self }
+    }
+
+    /// Returns the limit of the threads.
+    pub(super) fn threads(&self) -> ThreadLimit {
+        self.planner.threads()
     }
 
     /// Plans the content of a block whose keys have these numbers. If one has none, no plan is adopted.

@@ -5,7 +5,7 @@ use crate::keyset::Keyset;
 use crate::store::StoreRef;
 
 /// Rows of a keyset in increasing order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SortedRows {
     /// Codes of the block, row by row.
     pub(crate) codes: Vec<u32>,
